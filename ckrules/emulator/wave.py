@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -248,8 +248,8 @@ class Cohort:
         if _shape(self) != _shape(other):
             return False
         for counter, queue in self.queues.items():
-            for mine, theirs in zip(queue, other.queues.get(counter, ()), strict=True):
-                mine.stamp = [*(mine.stamp or ()), *(theirs.stamp or ())] or None
+            pairs = zip(queue, other.queues.get(counter, ()), strict=True)
+            self.queues[counter] = deque(_joined(mine, theirs) for mine, theirs in pairs)
         self.slots = np.concatenate([self.slots, other.slots])
         self.v = np.concatenate([self.v, other.v], axis=1)
         self.a = np.concatenate([self.a, other.a], axis=1)
@@ -258,6 +258,14 @@ class Cohort:
         self.scratch = np.concatenate([self.scratch, other.scratch])
         self.refresh()
         return True
+
+
+def _joined(mine: Outstanding, theirs: Outstanding) -> Outstanding:
+    """One operation of two cohorts' blocks; parts of a cohort share what was issued before."""
+    if mine is theirs or not theirs.stamp:
+        return mine
+    marks = {id(m): m for m in (*(mine.stamp or ()), *theirs.stamp)}
+    return replace(mine, stamp=[*marks.values()])
 
 
 def _shape(cohort: Cohort) -> dict[str, list[tuple[frozenset[int], bool]]]:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from ckrules.emulator.errors import FaultKind, UnknownInstructionError
+from ckrules.emulator.lds import Touch
 from ckrules.emulator.machine import Order
+from ckrules.emulator.wave import Cohort
 from tests.helpers.isa import Bench
 
 
@@ -242,3 +244,26 @@ def test_lanes_part_and_meet_again() -> None:
     b.v(0, number.astype(np.uint32)).v(2, (4 * number).astype(np.uint32)).run()
     stored = np.frombuffer(b.memory.read(address, 512), np.uint32)
     assert (stored == 1 + 100 * (np.arange(128) < 10)).all()
+
+
+def test_blocks_that_part_and_meet_again_mark_an_access_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every other block takes 12 branches with a read of LDS under way, and all meet behind each."""
+    lines = ["ds_read_b32 v1, v0"]
+    for _ in range(12):
+        lines += ["s_cmp_eq_u32 s8, 0", "s_cbranch_scc1 1", "s_add_u32 s9, s9, 1"]
+    b = Bench("\n".join([*lines, "s_barrier", "s_waitcnt lgkmcnt(0)"]), blocks=4, lds=1024)
+    b.chunk.lds.written[:] = 1
+    b.wave.s[8] = np.arange(4) % 2
+    marks = []
+    carry = b.chunk.lds.carry
+
+    def noted(c: Cohort, touches: list[Touch]) -> None:
+        marks.append(len(touches))
+        carry(c, touches)
+
+    monkeypatch.setattr(b.chunk.lds, "carry", noted)
+    b.run()
+    assert not b.faults
+    assert marks == [1]
