@@ -27,6 +27,7 @@ from ckrules.device import problem_set
 from ckrules.device.jobs import Job
 from ckrules.device.pool import WorkerPool
 from ckrules.device.prediction import SupportPrediction, predict
+from ckrules.device.varied import varied
 from ckrules.kernels.config import Config
 from ckrules.support.errors import UsageError
 
@@ -49,6 +50,7 @@ class Manner:
         blocks: Columns of blocks that run; 0: all.
         limit: Problems of the built-in set that a kernel computes; None: all of them.
         timeout: Seconds for a step of a kernel.
+        varied: Random problems beside these.
     """
 
     orders: tuple[str, ...] = ("forward", "reversed", "random")
@@ -56,6 +58,7 @@ class Manner:
     blocks: int = 32
     limit: int | None = None
     timeout: float = 900.0
+    varied: int = 0
 
     @property
     def options(self) -> dict[str, str]:
@@ -66,7 +69,8 @@ class Manner:
     def __str__(self) -> str:
         sample = f"{self.blocks} columns of blocks" if self.blocks else "all blocks"
         some = "" if self.limit is None else f", {self.limit} problems"
-        return f"waves and blocks {', '.join(self.orders)} (seed {self.seed}), {sample}{some}"
+        more = f", {self.varied} random ones" if self.varied else ""
+        return f"waves and blocks {', '.join(self.orders)} (seed {self.seed}), {sample}{some}{more}"
 
 
 @dataclass(frozen=True)
@@ -213,14 +217,20 @@ class Bench:
         A kernel's own refusal costs nothing, so those are all among them; of the others a limit
         takes some over the whole of the set, whose end has the short sums.
         """
-        given = kernel.question.problems
-        every = problem_set.smoke(kernel.entry) if given is None else given
-        problems = [
-            (p, predict(kernel.entry, p)) for p in every if problem_set.fits(kernel.entry, p)
-        ]
+        given, entry = kernel.question.problems, kernel.entry
+        every = problem_set.smoke(entry) if given is None else given
+        problems = [(p, predict(entry, p)) for p in every if problem_set.fits(entry, p)]
+        if given is not None:
+            return problems
+        more = varied(entry, self.manner.varied, self.manner.seed)
+        return self._limited(problems) + [(p, predict(entry, p)) for p in more]
+
+    def _limited(
+        self, problems: list[tuple[Problem, SupportPrediction | None]]
+    ) -> list[tuple[Problem, SupportPrediction | None]]:
         limit = self.manner.limit
         taken = [i for i, (_, s) in enumerate(problems) if s is None or s.supported]
-        if given is not None or limit is None or len(taken) <= limit:
+        if limit is None or len(taken) <= limit:
             return problems
         kept = {taken[round(i * (len(taken) - 1) / max(1, limit - 1))] for i in range(limit)}
         return [pair for i, pair in enumerate(problems) if i in kept or i not in taken]

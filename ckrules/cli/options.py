@@ -215,6 +215,15 @@ limit_option = option(
 #: ``-q``, given to the command as ``quiet``.
 quiet_option = option("-q", "--quiet", is_flag=True, help="Suppress the summary on standard error.")
 
+#: Random problems (`ckrules.device.varied`), given to the command as ``vary``.
+vary_option = option(
+    "--vary",
+    default=0,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Random problems per kernel beside the built-in set. [0]",
+)
+
 #: The GPUs of configurations that name none, given to the command as ``archs``.
 arch_option = option(
     "--arch",

@@ -11,8 +11,11 @@ from ckrules.device.jobs import FAILED, MISCOMPUTED, Job, RunOutcome, RunStatus,
 from ckrules.device.pool import Listener, WorkerPool
 from ckrules.device.prediction import SupportPrediction, predict
 from ckrules.device.store import Runs, StoredRun, lacking_options
+from ckrules.device.varied import varied
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.cluster import ClusterPool
     from ckrules.device.interface import DeviceInfo
@@ -34,6 +37,10 @@ class RunOptions:
     opener: str = ""
     """What opens built kernels; empty: what the family of each does (`opener_of`)."""
     device_options: Mapping[str, str] = field(default_factory=dict)
+    varied: int = 0
+    """Random problems of each kernel beside those of its smoke set."""
+    seed: int = 0
+    """The same seed gives the same random problems."""
 
 
 @dataclass
@@ -95,20 +102,29 @@ class ValidationSession:
             else:
                 self.elsewhere.append(kernel)
         self._groups = groups
+        self._built_in: dict[tuple[Path, str], Sequence[Problem]] = {}
 
     def jobs(self, kernels: Sequence[ManifestEntry]) -> Iterator[tuple[ManifestEntry, Job]]:
         """The jobs of kernels, a problem after the other, so that references are made once."""
         o = self.options
         order: dict[Problem, list[ManifestEntry]] = {}
         for kernel in kernels:
-            problems = self._problems
-            for problem in problems if problems is not None else problem_set.smoke(kernel):
+            for problem in self._asked(kernel):
                 if problem_set.fits(kernel, problem):
                     order.setdefault(problem, []).append(kernel)
         for problem, members in order.items():
             for k in members:
                 opener = o.opener or opener_of(str(k.config["variant"]))
                 yield k, Job(k.folder, k.name, problem, o.warmup, o.repeat, opener)
+
+    def _asked(self, kernel: ManifestEntry) -> Sequence[Problem]:
+        if self._problems is not None:
+            return self._problems
+        key = kernel.folder, kernel.name
+        if key not in self._built_in:
+            more = varied(kernel, self.options.varied, self.options.seed)
+            self._built_in[key] = [*problem_set.smoke(kernel), *more]
+        return self._built_in[key]
 
     def count(self) -> int:
         """How many runs there will be."""

@@ -54,6 +54,7 @@ def test_faulty_problems(tmp_path: Path) -> None:
     for words, said in (
         (["validate", out, "--problem", "N=1"], "the problem has no C"),
         (["validate", out, "--problems", str(tmp_path / "none.csv")], "none.csv: No such file"),
+        (["validate", out, "--vary", "3", "--problem", line], "--vary: not beside --problem"),
         (["run", name, "--dir", out, "--problem", "N=1,C=1"], "the problem has no K"),
         (
             ["run", name, "--dir", out, "--problem", line],

@@ -8,8 +8,10 @@ import click
 
 from ckrules.cli.built import RunChoice, problems_asked, run_options, say_left_out
 from ckrules.cli.device_options import DeviceChoice, device_options
-from ckrules.cli.options import quiet_option
+from ckrules.cli.once import option
+from ckrules.cli.options import quiet_option, vary_option
 from ckrules.cli.terminal import note, progress, say
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.device.jobs import RunOutcome
@@ -34,6 +36,7 @@ Examples:
   ckrules validate out
   ckrules validate out --problems shapes.csv --timeout 20
   ckrules validate out --device cpu --device-option order=reversed
+  ckrules validate out --device cpu --vary 20 --seed 1 --repeat 0
   ckrules validate out/grouped_conv_fwd_….hsaco --problem N=1,C=8,K=8,H=9,W=9,Y=3,X=3
 
 \b
@@ -44,9 +47,11 @@ against the rules, 2 usage or bad input, 3 no GPU or nothing to run.
 
 @click.command(epilog=EPILOG)
 @run_options("WHERE…", warmup=3, repeat=10, least=0)
+@vary_option
+@option("--seed", default=0, help="The same seed gives the same random problems. [0]")
 @device_options
 @quiet_option
-def command(device: DeviceChoice, runs: RunChoice, quiet: bool) -> int:
+def command(device: DeviceChoice, runs: RunChoice, vary: int, seed: int, quiet: bool) -> int:
     """Run built kernels on a GPU and compare every element with a reference."""
     from ckrules.compiling import folder
     from ckrules.device import pool, registry
@@ -57,13 +62,16 @@ def command(device: DeviceChoice, runs: RunChoice, quiet: bool) -> int:
     registry.check(device.name)
     kernels = folder.find(runs.where, runs.home)
     problems = problems_asked(kernels, runs.lines, runs.files)
+    if vary and problems is not None:
+        raise UsageError("--vary: not beside --problem or --problems")
     found = pool.discover(device.name)
     if not found.devices:
         note(f"no GPU for --device {device.name}: {found.reason()}")
         return 3
     options = RunOptions(
-        device.name, runs.timeout, runs.warmup, runs.repeat, device_options=device.options
-    )
+        device.name, runs.timeout, runs.warmup, runs.repeat, device_options=device.options,
+        varied=vary, seed=seed,
+    )  # fmt: skip
     validation = ValidationSession(kernels, problems, found.devices, options)
     total = validation.count()
     if not total:

@@ -6,6 +6,7 @@ import click
 
 from ckrules.cli.certifying import CertifySetup, certify_options, jobs_option
 from ckrules.cli.once import option
+from ckrules.cli.options import vary_option
 from ckrules.cli.terminal import note, progress, waiting
 from ckrules.support.errors import UsageError
 
@@ -21,6 +22,7 @@ goes on where it was.
 Examples:
   ckrules certify numerics --arch gfx942 -n 200 --seed 1
   ckrules certify numerics --arch gfx942 kernels.json --blocks 0 --keep out
+  ckrules certify numerics --arch gfx942 --family fmha -n 20 --vary 20 --seed 2
 
 \b
 Exit codes: 0 rules and kernels agree, 1 they differ somewhere, 2 usage or no toolchain.
@@ -42,6 +44,7 @@ Exit codes: 0 rules and kernels agree, 1 they differ somewhere, 2 usage or no to
     metavar="N",
     help="Problems per kernel. [built-in set]",
 )
+@vary_option
 @option(
     "--minutes", type=click.FloatRange(min=0), metavar="M", help="Begin no kernel after M. [no end]"
 )
@@ -53,6 +56,7 @@ def command(
     blocks: int,
     order: str,
     problems: int | None,
+    vary: int,
     minutes: float | None,
     labels: str | None,
     keep: str | None,
@@ -72,7 +76,7 @@ def command(
     from ckrules.device.cpu import plan_of
 
     choice = setup.choice
-    manner = Manner(tuple(order.split(",")), choice.seed, blocks, problems, setup.timeout)
+    manner = Manner(tuple(order.split(",")), choice.seed, blocks, problems, setup.timeout, vary)
     plan_of(manner.options)  # complains of an unknown order
     if labels is not None and choice.points:
         raise UsageError("--labels: not beside other configurations")
