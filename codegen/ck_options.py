@@ -162,10 +162,10 @@ def stores_products(point: Mapping[str, Any]) -> tuple[CkOption, ...]:
     ()
     """
     direct = point.get("epilogue") == "default" or point.get("permute_n")
-    return (NO_SINKING,) if direct and _has_wmma(str(point["arch"])) else ()
+    return (NO_SINKING,) if direct and has_wmma(str(point["arch"])) else ()
 
 
-def _has_wmma(arch: str) -> bool:
+def has_wmma(arch: str) -> bool:
     """Whether a GPU has WMMA, or comes from a file, which a folder of kernels does not name."""
     try:
         return load(arch).matrix_unit == "wmma"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, CkOption
+from ckrules.codegen.ck_options import REGISTERS_READ_EARLY, CkOption, has_wmma
 from ckrules.codegen.fmha import probe
 from ckrules.codegen.fmha.model import AttentionModel
 from ckrules.engine.expr import Value
@@ -58,10 +58,19 @@ class AttentionGeneration:
     def build_options(self, point: Mapping[str, Any]) -> tuple[CkOption, ...]:
         """The compiler options that a kernel needs beside those of CK.
 
+        Those of kernels over pages, and of qr that holds heads of 256 on waves of 64 lanes: of all
+        its kernels these alone have ``sched_group_barrier``, and some are scheduled wrong.
+
         >>> [o.text for o in GENERATION.build_options({"pipeline": "qr_pagedkv"})]
         ['-mllvm -enable-misched=0']
+        >>> point = {"variant": "fmha_fwd", "pipeline": "qr", "tile_k0max": 256}
+        >>> [len(GENERATION.build_options({**point, "arch": a})) for a in ("gfx942", "gfx1201")]
+        [1, 0]
         """
-        return (REGISTERS_READ_EARLY,) if point.get("pipeline") == "qr_pagedkv" else ()
+        marked = point.get("variant") == "fmha_fwd" and point.get("pipeline") == "qr"
+        marked = marked and point["tile_k0max"] == 256 and not has_wmma(str(point["arch"]))
+        pages = point.get("pipeline") == "qr_pagedkv"
+        return (REGISTERS_READ_EARLY,) if marked or pages else ()
 
     def files(self, kernel: AttentionModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""

@@ -11,7 +11,7 @@ from typing import Any
 from ckrules.constraints.fmha.problem_rules import functions, lengths
 from ckrules.constraints.fmha_v3.problem_fields import TwoGroupFit
 from ckrules.constraints.fmha_v3.shapes import KERNEL, PIPELINE
-from ckrules.constraints.fmha_v3.vocabulary import BYTES
+from ckrules.constraints.fmha_v3.vocabulary import BYTES, PACK
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
@@ -80,20 +80,23 @@ def keys_are_whole_tiles(c: TwoGroupFit) -> BoolExpr:
 
 @rule(
     "TPROB005", "heads-of-other-length", kind="wrong-result",
-    says=["the kernel computes heads of tile_k0max = {tile_k0max}: hdim = {p_hdim}",
+    says=["the kernel computes heads of tile_k0max = {tile_k0max}: hdim = {p_hdim}, seqlen_q = {p_seqlen_q}",
           "the kernel computes heads of V of tile_n1 = {tile_n1}: hdim_v = {p_hdim_v}"],
     source=[f"{KERNEL}: q_dram, k_dram and v_dram (heads are not padded), GetTileIndex (\"assume that num_tile_n1 is always 1\")"],
-    accepts=[{}], rejects=[{"p_hdim": 64}, {"p_hdim_v": 64}, {"p_hdim_v": 256}],
+    accepts=[{}, {"p_hdim": 64, "p_seqlen_q": 1}],
+    rejects=[{"p_hdim": 64}, {"p_hdim": 256, "p_seqlen_q": 1}, {"p_hdim_v": 64}, {"p_hdim_v": 256}],
 )  # fmt: skip
 def heads_are_the_tiles(c: TwoGroupFit) -> BoolExpr:
-    """Heads of Q and K have tile_k0max elements, those of V tile_n1.
+    """Heads of Q and K have tile_k0max elements, or less where Q has one row, those of V tile_n1.
 
-    Why: without padding, columns behind a head are those of the next one. Of a longer head of V no
-    block computes the rest: blocks are launched for it, and take other rows.
+    Why: without padding, columns behind a head are those of the next one, but the tensor of a head
+    ends with its last row: zeros are read behind that. Of a longer head of V no block computes the
+    rest: blocks are launched for it, and take other rows.
 
     Fix: use a kernel of the heads' tiles, or one of fmha_fwd.
     """
-    return all_of(c.p_hdim == c.tile_k0max, c.p_hdim_v == c.tile_n1)
+    alone = all_of(c.p_seqlen_q == 1, c.p_hdim < c.tile_k0max, c.p_hdim % PACK == 0)
+    return all_of((c.p_hdim == c.tile_k0max) | alone, c.p_hdim_v == c.tile_n1)
 
 
 heads_are_shared_evenly = lengths.heads_are_shared_evenly.under(
