@@ -50,7 +50,7 @@ class Manner:
         blocks: Columns of blocks that run; 0: all.
         limit: Problems of the built-in set that a kernel computes; None: all of them.
         timeout: Seconds for a step of a kernel.
-        varied: Random problems beside these.
+        varied: Random problems of legal kernels beside these.
     """
 
     orders: tuple[str, ...] = ("forward", "reversed", "random")
@@ -222,7 +222,8 @@ class Bench:
         problems = [(p, predict(entry, p)) for p in every if problem_set.fits(entry, p)]
         if given is not None:
             return problems
-        more = varied(entry, self.manner.varied, self.manner.seed)
+        # Of illegal kernels only those of the kind that the rule is about tell anything.
+        more = varied(entry, self.manner.varied, self.manner.seed) if entry.legal else []
         return self._limited(problems) + [(p, predict(entry, p)) for p in more]
 
     def _limited(

@@ -24,6 +24,8 @@ class AttentionEntry(NamedTuple):
     cls: str
     args: str = "kernel_args"
     grid: str = "grid_of"
+    few: bool | None = None
+    """Whether it is launched for few splits alone, or for more; None: always."""
 
 
 class OwnFunction(NamedTuple):
@@ -94,8 +96,24 @@ class AttentionModel(KernelModel):
     @property
     def entries(self) -> tuple[AttentionEntry, ...]:
         """Its launches, in order."""
-        second = AttentionEntry("combine", "CombineKernel", "combine_args", "combine_grid_of")
-        return (AttentionEntry("main", "Kernel"), *((second,) if self.joins else ()))
+        main = AttentionEntry("main", "Kernel")
+        if not self.joins:
+            return (main,)
+        grid = "combine_grid_of"
+        return (
+            main,
+            AttentionEntry("combine", "CombineKernel", "combine_args", grid, few=True),
+            AttentionEntry(
+                "combine_many", "CombineManyKernel", "combine_many_args", grid, few=False
+            ),
+        )
+
+    @property
+    def launches(self) -> tuple[tuple[str, tuple[AttentionEntry, ...]], ...]:
+        """The entries that are launched, and on which condition; the last ones on none."""
+        few = tuple(e for e in self.entries if e.few is not False)
+        rest = tuple(e for e in self.entries if not e.few)
+        return (("", rest),) if few == rest else (("few_splits(p)", few), ("", rest))
 
     @property
     def arguments(self) -> str:

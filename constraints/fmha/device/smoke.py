@@ -50,7 +50,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
             ),
         ]
     if config.get("variant") == "fmha_fwd_splitkv":
-        found += [replace(found[2], splits=n) for n in (1, 2, 8)]  # a part of a tile, and none
+        found += [replace(found[2], splits=n) for n in (1, 2, 8, 33)]  # a part of a tile, and none
     if config.get("paged_kv") and not lists_rows(config):
         found = [replace(p, page=n * (1 + i % 2)) for i, p in enumerate(found)]
     found += without_rows(config, (4, 1, 1, m, 2 * n, head, value))

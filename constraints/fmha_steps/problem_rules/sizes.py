@@ -174,3 +174,21 @@ def combined_functions_are_the_problems(c: StepFit) -> BoolExpr:
     Fix: use a kernel with the function.
     """
     return all_of(c.lse == c.asks("lse", "yes"), c.squant == c.asks("squant", "yes"))
+
+
+@rule(
+    "KPROB024", "splits-beyond-step", kind="launch",
+    applies=lambda c: c.variant == COMBINE,
+    says="the kernel joins at most 8 splits: splits = {p_splits}",
+    source="ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaFwdSplitKVCombineTraits, kMaxSplits",
+    accepts=[{}, {"p_splits": 8}], rejects=[{"p_splits": 9}],
+)  # fmt: skip
+def splits_have_places(c: StepFit) -> BoolExpr:
+    """A kernel that joins splits joins at most 8.
+
+    Why: it has a place for each, and 8 is the fewest that it can have, which a configuration does
+    not say. Upstream makes kernels for 16 to 128, too, and chooses by the number of splits.
+
+    Fix: use fewer splits.
+    """
+    return c.p_splits <= 8
