@@ -111,20 +111,23 @@ def groups_are_padded(c: AttentionFit) -> BoolExpr:
     says="the kernel pads no head dimension of Q and K: hdim = {p_hdim}, tile_k0max = {tile_k0max}, seqlen_q = {p_seqlen_q}",
     source=[_KERNEL, _API.format("dcheck ")],
     accepts=[{}, {"hdim": 96, "tile_k0max": 96, "p_hdim": 96}, {"p_hdim": 80, "p_seqlen_q": 1}],
-    rejects=[{"p_hdim": 80}, {"p_hdim": 81, "p_seqlen_q": 1}],
+    rejects=[{"p_hdim": 80}, {"p_hdim": 81, "p_seqlen_q": 1},
+             {"p_hdim": 80, "p_seqlen_q": 1, "p_stride_k": 1024}],
 )  # fmt: skip
 def head_is_whole(c: AttentionFit) -> BoolExpr:
     """Without pad_d the head dimension of Q and K is what a block holds of it, if Q has several rows.
 
     Why: columns behind the head are those of the next one. A head's Q ends with its last row, so
-    that zeros are read behind a single one. The generator's dispatch asks for a multiple of the
-    qualified length instead (128 for a tile_k0max of 96), and calls no kernel without pad_d for a
-    head of 96, which runs show to be right.
+    that zeros are read behind a single one; where nothing lies between the rows of K, what they are
+    multiplied by is a number. The generator's dispatch asks for a multiple of the qualified length
+    instead (128 for a tile_k0max of 96), and calls no kernel without pad_d for a head of 96, which
+    runs show to be right.
 
     Fix: use a kernel with pad_d.
     """
     vectors = c.p_hdim % (16 // c.element_bytes) == 0
-    return (c.p_hdim % c.tile_k0max == 0) | ((c.p_seqlen_q == 1) & vectors)
+    single = all_of(c.p_seqlen_q == 1, vectors, c.follows("k"), ~c.paged_kv)
+    return (c.p_hdim % c.tile_k0max == 0) | single
 
 
 @rule(
