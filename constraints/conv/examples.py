@@ -26,6 +26,12 @@ EXAMPLES: Mapping[str, Examples] = {
         ],
     ),
     "PIPE014": Examples(rejects=[{"pipeline": "compv5", "variant": "bwd_weight"}]),
+    "PIPE019": Examples(
+        rejects=[
+            {"pipeline": "comp_async", "double_smem_buffer": True, "variant": variant}
+            for variant in ("bwd_data", "bwd_weight")
+        ],
+    ),
     "VEC001": Examples(rejects=[{"tile_n": 96, "variant": "bwd_weight", "vector_b": 64}]),
     "VEC003": Examples(rejects=[{"variant": "bwd_weight", "tile_m": 192}]),
     "VEC005": Examples(rejects=[{"variant": "bwd_weight", "tile_m": 96, "vector_a": 1}]),

@@ -176,6 +176,28 @@ def _direct(c: TileGemm) -> BoolExpr:
 
 
 @rule(
+    "PIPE019", "transposed-tiles-straight-to-lds", kind="wrong-result",
+    applies=lambda c: c.pipeline == "comp_async",
+    says=["{pipeline} transposes no A, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: M is contiguous in it",
+          "{pipeline} transposes no B, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: N is contiguous in it"],
+    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: a_lds_shape, b_lds_shape, is_a_load_tr_v, is_b_load_tr_v (CK 2025.11: run with GEMMs of gfx942; CK 2026.09: read)"],
+    accepts=[{"pipeline": "comp_async", "double_smem_buffer": True}], rejects=[],
+)  # fmt: skip
+def direct_tiles_keep_their_order(c: TileGemm) -> BoolExpr:
+    """comp_async takes operands with K contiguous, or ones that LDS reads transpose.
+
+    Why: what goes straight to LDS passes no registers in which it could be transposed, and is read
+    as if it had been. On gfx942, which has no transposing reads, nearly every result was wrong.
+
+    Fix: keep K contiguous, or use compv4.
+    """
+    return all_of(
+        ~c.a_transposed | c.a_transpose_load,
+        ~c.b_transposed | c.b_transpose_load,
+    )
+
+
+@rule(
     "PIPE011", "wavelet-without-cshuffle", kind="compile", since="2026.06",
     applies=lambda c: c.pipeline == "wavelet",
     says="{pipeline} needs epilogue = cshuffle, not {epilogue}",

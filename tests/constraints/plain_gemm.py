@@ -95,6 +95,12 @@ EXAMPLES: Mapping[str, Examples] = {
         ],
     ),
     "PIPE014": Examples(rejects=[{"pipeline": "compv5", "layout_a": "column"}]),
+    "PIPE019": Examples(
+        rejects=[
+            {"pipeline": "comp_async", "double_smem_buffer": True, **layout}
+            for layout in ({"layout_a": "column"}, {"layout_b": "row"})
+        ],
+    ),
     "VEC005": Examples(rejects=[{"tile_n": 48, "tile_k": 96}]),
     "VEC007": Examples(
         accepts=[{"layout_b": "row"}],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ckrules.constraints.fmha.problem_rules import functions
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, A_DOT, AN_APPEND
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
-from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT
+from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT, DOT
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, minimum
 from ckrules.engine.rules import rule
 
@@ -23,12 +23,12 @@ _JOIN = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view"
 
 @rule(
     "KPROB002", "step-head-not-padded", kind="wrong-result",
-    applies=lambda c: c.variant != APPEND,
+    applies=lambda c: c.variant.isin(DOT, CONVERT),
     says=["the kernel pads no columns: hdim_v = {p_hdim_v}, expected {hdim}",
           "the kernel pads no columns: hdim = {p_hdim}, expected {hdim}"],
-    source=[_BWD, _JOIN],
-    accepts=[{}, {**A_DOT, "pad_dv": True, "p_hdim_v": 80}],
-    rejects=[{"p_hdim_v": 80}, {**A_CONVERT, "pad_d": False, "p_hdim": 80}],
+    source=_BWD,
+    accepts=[A_DOT, {**A_DOT, "pad_dv": True, "p_hdim_v": 80}],
+    rejects=[{**A_DOT, "p_hdim_v": 80}, {**A_CONVERT, "pad_d": False, "p_hdim": 80}],
 )  # fmt: skip
 def columns_are_whole(c: StepFit) -> BoolExpr:
     """Without padding the head dimension is the kernel's, with it not larger.
@@ -43,6 +43,24 @@ def columns_are_whole(c: StepFit) -> BoolExpr:
         (value == c.hdim) | (c.pad_dv & (value < c.hdim)),
         (head == c.hdim) | (c.pad_d & (head < c.hdim)),
     )
+
+
+@rule(
+    "KPROB025", "columns-of-part-blocks", kind="wrong-result",
+    applies=lambda c: (c.variant == COMBINE) & ~c.pad_dv,
+    says="the kernel pads no columns: hdim_v = {p_hdim_v} is not a multiple of tile_dv = {tile_dv}",
+    source=[_JOIN, "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: GridSize, hdim_v / kN1"],
+    accepts=[{}, {"p_hdim_v": 64}, {"p_hdim_v": 256}], rejects=[{"p_hdim_v": 80}],
+)  # fmt: skip
+def combined_columns_are_whole(c: StepFit) -> BoolExpr:
+    """A kernel that joins splits and pads no columns has whole blocks of them.
+
+    Why: columns behind the head are those of the next row. Heads of any number of whole blocks are
+    right, whatever the kernel is called after: there is a block for each.
+
+    Fix: use a kernel with pad_dv.
+    """
+    return c.p_hdim_v % c.tile_dv == 0
 
 
 mode_is_the_problems = functions.mode_is_the_problems.under(
