@@ -67,10 +67,13 @@ class AttentionGeneration:
         >>> [len(GENERATION.build_options({**point, "arch": a})) for a in ("gfx942", "gfx1201")]
         [1, 0]
         """
-        marked = point.get("variant") == "fmha_fwd" and point.get("pipeline") == "qr"
-        marked = marked and point["tile_k0max"] == 256 and not has_wmma(str(point["arch"]))
-        pages = point.get("pipeline") == "qr_pagedkv"
-        return (REGISTERS_READ_EARLY,) if marked or pages else ()
+        marked = (
+            (point.get("variant"), point.get("pipeline")) == ("fmha_fwd", "qr")
+            and point["tile_k0max"] == 256
+            and not has_wmma(str(point["arch"]))
+        )
+        early = marked or point.get("pipeline") == "qr_pagedkv"
+        return (REGISTERS_READ_EARLY,) if early else ()
 
     def files(self, kernel: AttentionModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel."""

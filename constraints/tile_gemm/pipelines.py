@@ -191,10 +191,7 @@ def direct_tiles_keep_their_order(c: TileGemm) -> BoolExpr:
 
     Fix: keep K contiguous, or use compv4.
     """
-    return all_of(
-        ~c.a_transposed | c.a_transpose_load,
-        ~c.b_transposed | c.b_transpose_load,
-    )
+    return all_of(~c.a_shuffled, ~c.b_shuffled)
 
 
 @rule(

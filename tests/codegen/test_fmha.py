@@ -14,6 +14,7 @@ from ckrules.constraints.fmha.problem import parse
 from ckrules.constraints.fmha.vocabulary import BASELINE
 from ckrules.constraints.fmha_bwd.vocabulary import BASELINE as BACKWARD
 from ckrules.constraints.fmha_v3.vocabulary import BASELINE as TWO_GROUPS
+from ckrules.kernels.applicability import Applicability
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import problems_of
@@ -74,18 +75,37 @@ def test_other_releases_and_kernels_have_no_templates(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+def _splits(columns: int) -> dict[str, Any]:
+    """A kernel for splits of K with so many columns of V."""
+    low: dict[str, Any] = {f"warp_tile_{x}": 16 for x in ("m0", "n0", "k0", "m1", "n1", "k1")}
+    low |= {f"tile_{x}": 16 for x in ("m0", "n0", "k0", "k1")} | {"wave_m0": 1, "wave_m1": 1}
+    low |= {"hdim": 32, "tile_k0max": 32, "tile_n1": columns}
+    return {**low, **GROUP, "variant": "fmha_fwd_splitkv", "dtype": "fp32", "lse": True}
+
+
 @pytest.mark.parametrize(("columns", "step"), [(32, 32), (48, 16)])
 def test_splits_are_joined_by_columns_that_divide_a_tile(
     tmp_path: Path, columns: int, step: int
 ) -> None:
-    low: dict[str, Any] = {f"warp_tile_{x}": 16 for x in ("m0", "n0", "k0", "m1", "n1", "k1")}
-    low |= {f"tile_{x}": 16 for x in ("m0", "n0", "k0", "k1")} | {"wave_m0": 1, "wave_m1": 1}
-    low |= {"hdim": 32, "tile_k0max": 32, "tile_n1": columns}
-    own = {**low, **GROUP, "variant": "fmha_fwd_splitkv", "dtype": "fp32", "lse": True}
-    name, files = _generated(tmp_path, **own)
+    name, files = _generated(tmp_path, **_splits(columns))
     found = re.search(r"float, float, Output, (\d+), true, (\d+), ", files[f"{name}.hpp"])
     assert found is not None
     assert [int(n) for n in found.groups()] == [columns, step]
+
+
+def test_as_many_splits_are_joined_as_the_rules_say(tmp_path: Path) -> None:
+    """Few and many have a kernel each: one with places for 8 was all there was."""
+    name, files = _generated(tmp_path, **_splits(32))
+    header, host = (files[f"{name}.{end}"] for end in ("hpp", "host.cpp"))
+    places = dict(re.findall(r"using (Combine\w+) *= Joined<(\d)>", header))
+    few, most = re.findall(r"k(?:Few|Max)Splits = (\d+)", header)
+    assert [2 ** int(n) for n in places.values()] == [int(few), int(most)]
+    assert [f"kernel::{kind}::BlockSize" in host for kind in places] == [True, True]
+    config = {**BASELINE, **_splits(32)}
+    for splits, codes in ((int(most), []), (int(most) + 1, ["FPROB047"])):
+        line = f"batch=1,heads=1,seqlen_q=8,hdim=32,mode=group,splits={splits}"
+        found = Applicability(line, Books("2025.11"))(config)
+        assert [v.code for v in found or () if v.code == "FPROB047"] == codes
 
 
 @pytest.mark.parametrize("mode", ["batch", "group"])
