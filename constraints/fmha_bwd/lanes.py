@@ -334,21 +334,25 @@ def trload_pads_vectors(c: BackwardQuantities) -> BoolExpr:
 @rule(
     "FBWD018", "lanes-that-hold-other-scores", kind="wrong-result",
     applies=lambda c: _by_registers(c) & (c.warp_tile_m1 == 16),
-    says=["product 1 takes rows in parts of warp_tile_k1 = {warp_tile_k1}, which waves of product 0 have in parts of {wave_m0 * warp_tile_m0=}",
+    says=["product 1 takes rows that other waves of product 0 have: wave_m0 = {wave_m0}, expected 1",
+          "product 1 takes rows in parts of warp_tile_k1 = {warp_tile_k1}, which product 0 has in parts of warp_tile_m0 = {warp_tile_m0}",
           "product 1 takes columns that other waves of product 0 have: {wave_m1 * warp_tile_m1=}, {wave_n0 * warp_tile_n0=}"],
     source=f"{_POLICY}: PTFromGemm0CToGemm1A, SGradTFromGemm2CToGemm3A (get_y_sliced_thread_data of kIter and mIter)",
-    accepts=[{}], rejects=[{"wave_m0": 2, "wave_n0": 2, "tile_m0": 32}, {"wave_m1": 2, "wave_n1": 2}],
+    accepts=[{}],
+    rejects=[{"wave_m0": 2, "wave_n0": 2, "tile_m0": 32}, {"wave_m1": 2, "wave_n1": 2}, {"warp_tile_k1": 32},
+             {"wave_m0": 4, "wave_n0": 1, "tile_m0": 64, "tile_k1": 64, "tile_k3": 64, "wave_m1": 1, "wave_n1": 4, "warp_tile_k1": 32}],
 )  # fmt: skip
 def lanes_keep_scores(c: BackwardQuantities) -> BoolExpr:
     """Products 1 and 3 take scores and their gradients as the waves of 0 and 2 left them.
 
     Why: they are copied from register to register, warp tile by warp tile, with rows and columns
-    changed; nothing compares how many of them a wave has.
+    changed; nothing compares how many of them a wave has. What another wave holds never comes: of
+    product 1 by two waves along N, columns of a wave lacked the rows of the other.
 
     Fix: put all waves of product 0 along N and of product 1 along M, and use warp tiles of 16.
     """
     return all_of(
-        c.wave_m0 * c.warp_tile_m0 == c.warp_tile_k1,
+        c.wave_m0 == 1, c.warp_tile_m0 == c.warp_tile_k1,
         c.wave_m1 * c.warp_tile_m1 == c.wave_n0 * c.warp_tile_n0,
     )  # fmt: skip
 

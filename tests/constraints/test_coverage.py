@@ -178,6 +178,8 @@ def test_gpus_with_attention(ck: str, variant: str) -> None:
     expected = {"gfx950"} if variant == "fmha_fwd_v3" else expected  # which transposes in LDS
     if ck == "2025.11" and family_of(variant).name != "fmha_steps":
         expected = expected - {"gfx1250"}  # its matrix instructions came later
+    if variant == "fmha_bwd":  # whose 32 rows of P are more than a warp tile has (FBWD018)
+        expected = expected - {"gfx1250"}
     if ck == "2025.11" and family_of(variant).name in ("fmha", "fmha_bwd"):
         # lanes hold P otherwise (FMHA063, FBWD031)
         expected = {g for g in expected if not g.startswith("gfx11")}

@@ -277,6 +277,11 @@ WIDE = {
     **SMALL, "warp_tile_k0": 16, "wave_n0": 1, "wave_m1": 1, "wave_m2": 1, "wave_n2": 1,
     **{f"warp_tile_{x}{p}": 32 for x in "mn" for p in "01"}, "tile_n0": 32,
 }  # fmt: skip
+#: Waves of products 0 and 1 along the rows of Q, whose step is as long as the rows of both.
+TWO_ROWS = {
+    "wave_m0": 2, "wave_n0": 1, "wave_m1": 1, "wave_n1": 2, "wave_n2": 1, "tile_n0": 32,
+    "warp_tile_k1": 32,
+}  # fmt: skip
 QUERIES = {"tile_m0": 64, "tile_k1": 64, "tile_k3": 64}
 
 
@@ -387,6 +392,8 @@ TURNED = {
         ({**SMALL, "tile_k0": 16, "warp_tile_k0": 16}, {"FBWD016"}),
         ({**SMALL, "warp_tile_k1": 32}, {"FBWD018"}),
         ({**SMALL, "wave_m0": 2, "wave_n0": 2}, {"FBWD018"}),
+        # run: half of the columns of dK are zeros where Q has a row
+        ({**SMALL, **TWO_ROWS}, {"FBWD018"}),
         ({**SMALL, "arch": "gfx950", "trload": True, "warp_tile_k1": 32}, {"FBWD017"}),
         # clang accepted the first four and refused the others, of which no rule spoke
         (TURNED, set()),
