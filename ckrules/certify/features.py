@@ -1,7 +1,9 @@
 """Features of kernels, and kernels in which any two features meet that can.
 
-Faults are where two features meet. A field is a feature unless it is one of the sizes of a tile or
-of waves; these are drawn, the small ones rather, but which instruction multiplies is a feature.
+Faults are where two features meet. A field is a feature unless it is one of the sizes of a tile;
+these are drawn, the small ones rather. Which instruction multiplies is a feature, of each product,
+and so is whether there are several waves along a side, or several warp tiles of a wave: what small
+tiles have one of.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from ckrules.certify.sizes import small_first, tile_sides
 from ckrules.engine.covering import Factor, Pairs
 from ckrules.engine.expr import INT, Value
-from ckrules.engine.expr.variables import Role, domain_of
+from ckrules.engine.expr.variables import Domain, Role, domain_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.space import Space
 
 Point = dict[str, Value]
 
-#: Sizes that together are a feature.
-_INSTRUCTION = "warp_tile"
+#: The groups of sizes, by how they begin; attention has some for each of its products.
+_TILE, _WAVES, _INSTRUCTION = "tile", "wave", "warp_tile"
 #: Numbers that are told apart; of more their lengths in bits are.
 _MANY = 16
 _POWER = 2
@@ -30,10 +32,11 @@ def pairs_of(book: RuleBook, space: Space) -> Pairs:
 
     >>> from ckrules.kernels.books import Books
     >>> book = Books("2025.11").of("bwd_data")
-    >>> space = book.space(variant="bwd_data", arch="gfx942", vector_a=1, vector_b=1, vector_c=1)
+    >>> fixed = {"arch": "gfx942", "layout": "nhwgc", "vector_a": 1, "vector_b": 1}
+    >>> space = book.space(variant="bwd_data", **fixed)
     >>> pairs = pairs_of(book, space)
-    >>> [f.name for f in pairs.factors]
-    ['dtype', 'ndim', 'layout', 'pipeline', 'scheduler', 'epilogue', 'warp_tile']
+    >>> [f.name for f in pairs.factors if f.name not in book.fields]
+    ['warp_tile', 'repeats_m', 'repeats_n', 'repeats_k']
     """
     domains = [domain_of(node) for node in book.fields.values()]
     used = {d.name: sum(n > 0 for n in space.counts_by(d.name).values()) for d in domains}
@@ -42,10 +45,35 @@ def pairs_of(book: RuleBook, space: Space) -> Pairs:
         for d in domains
         if used[d.name] > 1 and not (d.role is Role.GEOMETRY and d.group)
     ]
-    sides = tuple(d.name for d in domains if d.group == _INSTRUCTION)
-    if any(used[s] > 1 for s in sides):
-        factors.append(Factor(_INSTRUCTION, sides))
-    return Pairs(space, factors)
+    return Pairs(space, [*factors, *(f for f in _of_sizes(domains) if _varies(space, f))])
+
+
+def _of_sizes(domains: Sequence[Domain]) -> Iterator[Factor]:
+    """Along which sides there are several waves, and several warp tiles of a wave; instructions."""
+    sizes = {d.name: d.group for d in domains if d.role is Role.GEOMETRY}
+    groups = dict.fromkeys(sizes.values())
+    yield from (Factor(n, level=_several) for n, g in sizes.items() if g.startswith(_WAVES))
+    for group in (g for g in groups if g.startswith(_INSTRUCTION)):
+        yield Factor(group, tuple(n for n, g in sizes.items() if g == group))
+    for side in (n.removeprefix(_TILE) for n, g in sizes.items() if g == _TILE):
+        reads = tuple(f"{group}{side}" for group in (_TILE, _WAVES, _INSTRUCTION))
+        if sizes.keys() >= {*reads}:
+            yield Factor(f"repeats{side}", reads, _repeats)
+
+
+def _several(waves: int) -> bool:
+    return waves > 1
+
+
+def _repeats(tile: int, waves: int, warp_tile: int) -> bool:
+    return tile > waves * warp_tile
+
+
+def _varies(space: Space, factor: Factor) -> bool:
+    """Whether points have different levels."""
+    counts = space.counts_by(*factor.reads).items()
+    keys = ([key] if len(factor.reads) == 1 else key for key, n in counts if n)
+    return len({factor.of(key) for key in keys}) > 1
 
 
 def covering(pairs: Pairs, book: RuleBook, seed: int, dice: random.Random) -> Iterator[Point]:
