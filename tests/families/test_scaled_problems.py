@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ckrules.constraints.gemm import problem as gemm
+from ckrules.constraints.scaled.device.tensors import ScaledTensors
 from ckrules.constraints.scaled.problem import ExpertProduct, from_row, parse
 from ckrules.constraints.scaled.problem_fields import BASELINE
 from ckrules.constraints.scaled.problems import ScaledProblems
@@ -156,3 +157,16 @@ def test_permuted_columns_are_added_in_pairs() -> None:
     point = {**KERNEL, "permute_n": True, "tile_m": 16, "tile_n": 64, "tile_k": 256}
     assert codes(point, "M=16,N=128,K=2560,k_batch=2", "2025.11") == ["SPROB007"]
     assert codes({**point, "tile_n": 128}, "M=16,N=128,K=2560,k_batch=2", "2025.11") == []
+
+
+def test_permuted_columns_fill_tiles() -> None:
+    """A drawn kernel of 64 columns, two warp tiles a wave, was wrong with 32 of them."""
+    point = {**KERNEL, "permute_n": True, "scales": "no", "pad_n": True, "wave_n": 2, "tile_n": 64}
+    assert codes(point, "M=16,N=32,K=512", "2025.11") == ["SPROB023"]
+    assert codes({**point, "wave_n": 4}, "M=16,N=32,K=512", "2025.11") == []
+
+
+def test_columns_beyond_the_waves_are_not_permuted() -> None:
+    """A kernel that leaves columns out (SCAL024) is run all the same; the host once crashed."""
+    point = {**KERNEL, "permute_n": True, "scales": "no", "wave_n": 2, "tile_n": 48}
+    assert not ScaledTensors(gemm.MatrixProduct(16, 48, 256), point).permuted

@@ -143,8 +143,9 @@ class GemmTensors:
 
     @property
     def permuted(self) -> bool:
-        """Whether columns are permuted within the block tile, of which N has whole ones."""
-        whole = self.problem.n % int(self.config["tile_n"]) == 0
+        """Whether columns are permuted within the block tile: N has whole ones, as these of waves."""
+        tile, waves, wide = (int(self.config[f"{x}_n"]) for x in ("tile", "wave", "warp_tile"))
+        whole = self.problem.n % tile == 0 and tile % (waves * wide) == 0
         return bool(self.shuffled and self.config["permute_n"] and whole)
 
     @property

@@ -15,6 +15,7 @@ _PIPELINE = (
     "ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: FlatmmPipelineAGmemBGmemCRegV1"
 )
 _PADDED: Mapping[str, Any] = {"pad_n": True, "pad_k": True}
+_PERMUTED: Mapping[str, Any] = {"permute_n": True, "scales": "no"}
 _PARTS: Mapping[str, Any] = {"pad_m": True, "dtype_c": "bf16", "k_batch": 2}
 _MICRO: Mapping[str, Any] = {
     "variant": "mx_flatmm", "pipeline": "mx_flatmm", "arch": "gfx950", "dtype": "fp4",
@@ -129,17 +130,23 @@ def scaled_parts_stay_in_c(c: ScaledProblem) -> BoolExpr:
     "SPROB023", "flat-weights-not-whole", kind="wrong-result",
     applies=lambda c: c.flat,
     says=["N = {N} is not a multiple of warp_tile_n = {warp_tile_n}",
-          "K = {K} is not a multiple of warp_tile_k = {warp_tile_k}"],
-    source=f"{_KERNEL}::MakeGemmTensorViews (kFlatK, kFlatN round down; read, not run)",
-    accepts=[{}, {**_PADDED, "N": 528, "K": 576}],
-    rejects=[{**_PADDED, "N": 520}, {**_PADDED, "K": 528}],
+          "K = {K} is not a multiple of warp_tile_k = {warp_tile_k}",
+          "columns are permuted within whole tiles: N = {N}, tile_n = {tile_n}, {repeat_n} warp tiles of a wave along N"],
+    source=[f"{_KERNEL}::MakeGemmTensorViews (kFlatK, kFlatN round down; read, not run)",
+            "example/ck_tile/18_flatmm/flatmm_basic.cpp: shuffle_b_v1 (n_ / N_Tile; a product of half a tile was run)"],
+    accepts=[{}, {**_PADDED, "N": 528, "K": 576}, {**_PADDED, **_PERMUTED, "wave_n": 8, "N": 576}],
+    rejects=[{**_PADDED, "N": 520}, {**_PADDED, "K": 528}, {**_PADDED, **_PERMUTED, "N": 576}],
 )  # fmt: skip
 def weights_are_whole(c: ScaledProblem) -> BoolExpr:
-    """Pre-shuffled weights have whole warp tiles along N and K.
+    """Pre-shuffled weights have whole warp tiles along N and K, and permuted ones whole tiles of N.
 
     Why: they are viewed as rows of whole warp tiles; none holds what is left of N or K, and
-    where K is not a multiple each row begins in the one before.
+    where K is not a multiple each row begins in the one before. permute_n deals the columns of a
+    block tile out to its waves, which part of a tile does not fill.
 
     Fix: pad the weights.
     """
-    return all_of(c.N % c.warp_tile_n == 0, c.K % c.warp_tile_k == 0)
+    return all_of(
+        c.N % c.warp_tile_n == 0, c.K % c.warp_tile_k == 0,
+        ~c.permute_n | (c.repeat_n <= 1) | (c.N % c.tile_n == 0),
+    )  # fmt: skip
