@@ -56,6 +56,13 @@ PIPELINES: Mapping[str, GemmPipelineName] = {
     "preshufflev2": _with_tails("WeightPreshufflePipelineAGmemBGmemCRegV2"),
 }  # fmt: skip
 
+PROBED: Mapping[str, GemmPipelineName] = {
+    **PIPELINES,
+    "basic_async_v1": GemmPipelineName("GemmPipelineAGmemBGmemCRegAsyncV1", None),
+    "wavelet": GemmPipelineName("GemmPipelineAgBgCrWavelet", None),
+}
+"""What the probe calls each pipeline: those of newer headers too, which the compiler refuses."""
+
 KERNELS: Mapping[str, str] = {
     "standard": "GemmKernel", "preshuffle": "GemmKernel", "multi_d": "GemmKernelMultiD",
     "batched": "BatchedGemmKernel", "grouped": "GroupedGemmKernel",

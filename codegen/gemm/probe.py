@@ -39,11 +39,7 @@ def values(point: Point) -> dict[str, Any]:
     a, b, _ = pick(point, "dtype", TYPES)
     kernel = pick(point, "variant", words.KERNELS)
     ds = integer(point, "num_d")
-    absent = {
-        "basic_async_v1": words.GemmPipelineName("GemmPipelineAGmemBGmemCRegAsyncV1", None),
-        "wavelet": words.GemmPipelineName("GemmPipelineAgBgCrWavelet", None),
-    }
-    pipeline = pick(point, "pipeline", {**words.PIPELINES, **absent})
+    pipeline = pick(point, "pipeline", words.PROBED)
     preshuffle = point.get("variant") == "preshuffle"
     known = {
         **words.STRATEGIES,

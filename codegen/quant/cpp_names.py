@@ -26,7 +26,7 @@ def pipeline(variant: str, word: str) -> GemmPipelineName:
     >>> pipeline("aquant", "mem").cls, pipeline("bquant", "preshufflev2").cls
     ('AQuantGemmPipelineAgBgCrMem', 'WPQuantBPipelineAgBgCrV2')
     """
-    found = gemm.PIPELINES[word]
+    found = gemm.PROBED[word]
     if variant not in _OWN:
         return found
     if (variant, word) == ("bquant", "preshufflev2"):

@@ -24,7 +24,7 @@ def values(point: Point) -> dict[str, Any]:
     a, b, both = pick(point, "dtype", TYPES)
     variant = str(point.get("variant"))
     word = str(point.get("pipeline"))
-    pick(point, "pipeline", gemm.PIPELINES)
+    pick(point, "pipeline", gemm.PROBED)
     return {
         **common(point),
         "a": gemm.ELEMENTS[a],

@@ -26,19 +26,9 @@ WIDENING = GemmPipelineName("F16xMXF4FlatmmPipelineAGmemBGmemCRegV1", _BASE)
 
 PROBED: Mapping[str, str] = {
     # those of other GEMMs and of newer headers, which the kernel, or the compiler, refuses
-    "basic_v1": "GemmPipelineAGmemBGmemCRegV1",
-    "basic_v2": "GemmPipelineAGmemBGmemCRegV2",
-    "basic_async_v1": "GemmPipelineAGmemBGmemCRegAsyncV1",
-    "mem": "GemmPipelineAgBgCrMem",
-    "compv3": "GemmPipelineAgBgCrCompV3",
-    "compv4": "GemmPipelineAgBgCrCompV4",
-    "compv5": "GemmPipelineAgBgCrCompV5",
-    "compv6": "GemmPipelineAgBgCrCompV6",
-    "comp_async": "GemmPipelineAgBgCrCompAsync",
-    "wavelet": "GemmPipelineAgBgCrWavelet",
+    **{word: name.cls for word, name in {**gemm.PROBED, **PIPELINES}.items()},
     "abquant": "ABQuantGemmPipelineAgBgCrCompV3",
     "abquant_eight_waves": "ABQuantGemmPipelineAgBgCrEightWaves",
-    **{word: name.cls for word, name in PIPELINES.items()},
 }
 """What the probe calls each pipeline."""
 

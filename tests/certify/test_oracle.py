@@ -14,6 +14,7 @@ from ckrules.certify.oracle import CompilerOracle
 from ckrules.compiling import toolchain
 from ckrules.compiling.precompiled import Precompiled
 from ckrules.constraints import book, defaults
+from ckrules.engine.expr.variables import domain_of
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling.kernels import device_build
 from tests.helpers.toolchain import require_toolchain
@@ -151,6 +152,14 @@ def test_a_family_without_a_probe_is_a_usage_error() -> None:
 def test_an_unknown_pipeline_names_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'compv3'"):
         probe.render({**POINT, "pipeline": "compv33"})
+
+
+@pytest.mark.parametrize("variant", ["forward", "standard", "aquant", "bquant", "flatmm"])
+def test_the_compiler_is_asked_about_every_pipeline(variant: str) -> None:
+    """Certifying quantised GEMMs once ended at a pipeline of newer headers."""
+    rules = book(variant, ck=probe.CK)
+    for word in domain_of(rules.fields["pipeline"]).values:
+        assert "template" in probe.render({**rules.example({"variant": variant}), "pipeline": word})
 
 
 def test_a_missing_tree_names_the_remedy(
