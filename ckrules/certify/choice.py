@@ -16,6 +16,7 @@ from ckrules.certify.sampling import Sampler, mixed
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import family_of
+from ckrules.kernels.parts import Point
 from ckrules.readers import Context, UnreadableText, read_input
 from ckrules.support.errors import UsageError, unknown
 
@@ -33,6 +34,7 @@ class CertifyChoice:
         where: Conditions of drawn configurations.
         count: How many are drawn.
         seed: The same seed draws the same ones.
+        seen: Legal configurations that were run before: drawn ones have other pairs of features.
     """
 
     books: Books
@@ -43,6 +45,7 @@ class CertifyChoice:
     where: tuple[str, ...] = ()
     count: int = 100
     seed: int = 0
+    seen: tuple[Point, ...] = ()
 
     @cached_property
     def every_variant(self) -> tuple[str, ...]:
@@ -91,6 +94,7 @@ class CertifyChoice:
             return f"{len(self.points)} configurations {points_id(self.points)}"
         words = [f"-n {self.count} --seed {self.seed}"]
         words += [f"--variant {','.join(self.variants)}"] if self.variants else []
+        words += [f"--seen {len(self.seen)} kernels {points_id(self.seen)}"] if self.seen else []
         return " ".join([*words, *(f"--where '{text}'" for text in self.where)])
 
     def around_rules(self) -> list[dict[str, Any]]:

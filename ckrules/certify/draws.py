@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckrules.certify.features import covering, pairs_of
@@ -43,16 +43,18 @@ class Drawn:
             cannot be drawn here.
         legal: How many of the points break no rule.
         pairs: The pairs of features that legal configurations have; None: there are none.
+        seen: Legal configurations that were run before.
     """
 
     points: list[Point] = field(default_factory=list)
     alone: dict[str, int] = field(default_factory=dict)
     legal: int = 0
     pairs: Pairs | None = field(default=None, compare=False)
+    seen: tuple[Point, ...] = ()
 
     def coverage(self, used: Callable[[Point], bool]) -> PairCoverage:
-        """Which pairs of features occur in the legal points that are used."""
-        points = filter(used, self.points[: self.legal])
+        """Which pairs of features occur in the legal points that are used, or were seen before."""
+        points = (*self.seen, *filter(used, self.points[: self.legal]))
         return PairCoverage(0, ()) if self.pairs is None else self.pairs.coverage(points)
 
 
@@ -65,6 +67,7 @@ def draw(
     broken: float = 1 / 3,
     kinds: Sequence[str] = KINDS,
     usable: Callable[[Point], bool] | None = None,
+    seen: Iterable[Point] = (),
 ) -> Drawn:
     """Configurations to run, of which a share breaks one rule of some kinds each, in turn.
 
@@ -81,13 +84,14 @@ def draw(
         where: Conditions of ``--where``.
         broken: The share that breaks a rule.
         kinds: The kinds of these rules.
-        usable: Whether a configuration that breaks a rule can be asked about; by default, whether
-            a name says it.
+        usable: Whether a configuration can be asked about; by default, of those that break a rule,
+            whether a name says it.
+        seen: Legal configurations that were run before: the pairs of these need not occur again.
 
     Raises:
         UsageError: If nothing can be drawn.
     """
-    dice, found = random.Random(seed), Drawn()
+    dice, found = random.Random(seed), Drawn(seen=tuple(seen))
     # Warnings hold, too: what does nothing has no kernel of its own, and often no name.
     every = list(book.rules)
     wanted = round(n * broken)
@@ -101,7 +105,8 @@ def draw(
     dice.shuffle(rows)  # else few draws would always be of the first codes
     against = list(itertools.islice(in_turn(rows), wanted))
     legal = book.space_of(every, fixed).where(*where)
-    first = _paired(found, legal, book, n - len(against), seed, dice)
+    kept = usable or (lambda _: True)
+    first = _paired(found, legal, book, n - len(against), seed, dice, kept)
     found.points, found.legal = first + against, len(first)
     if not found.points:
         raise nothing_to_draw(book.space_of(every, fixed), fixed, where)
@@ -124,14 +129,21 @@ def nothing_to_draw(
 
 
 def _paired(
-    found: Drawn, space: Space, book: RuleBook, n: int, seed: int, dice: random.Random
+    found: Drawn,
+    space: Space,
+    book: RuleBook,
+    n: int,
+    seed: int,
+    dice: random.Random,
+    kept: Callable[[Point], bool],
 ) -> list[Point]:
     """Different legal points: until all pairs of features occur for these, then of each kind."""
     if n <= 0 or not len(space):
         return []
     found.pairs = pairs_of(book, space)
-    points = list(itertools.islice(covering(found.pairs, book, seed, dice), n))
-    more = spread(space, book, n, seed, dice) if len(points) < n else []
+    pairs = covering(found.pairs, book, seed, dice, found.seen)
+    points = list(itertools.islice(filter(kept, pairs), n))
+    more = filter(kept, spread(space, book, n, seed, dice)) if len(points) < n else ()
     return [*points, *(p for p in more if p not in points)][:n]
 
 

@@ -9,7 +9,7 @@ tiles have one of.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ckrules.certify.sizes import small_first, tile_sides
 from ckrules.engine.covering import Factor, Pairs
@@ -76,11 +76,17 @@ def _varies(space: Space, factor: Factor) -> bool:
     return len({factor.of(key) for key in keys}) > 1
 
 
-def covering(pairs: Pairs, book: RuleBook, seed: int, dice: random.Random) -> Iterator[Point]:
+def covering(
+    pairs: Pairs,
+    book: RuleBook,
+    seed: int,
+    dice: random.Random,
+    given: Iterable[Mapping[str, Value]] = (),
+) -> Iterator[Point]:
     """Kernels until every pair of features occurs, of small tiles rather (see `Pairs.cover`)."""
     sides = tile_sides(book)
 
     def small(points: Sequence[Point]) -> Point:
         return small_first(points, sides, dice, _POWER)[0]
 
-    return pairs.cover(seed, prefer=small)
+    return pairs.cover(seed, prefer=small, given=given)

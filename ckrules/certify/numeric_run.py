@@ -98,7 +98,8 @@ class NumericRun:
         by_name: dict[str | None, Point] = {}
         for fixed, share in shares(choice.every_variant, choice.gpu.name, choice.count):
             seed = self.manner.seed
-            drawn = draw(choice.book, fixed, share, seed, choice.where, usable=written)
+            seen = [dict(p) for p in choice.seen if p["variant"] in fixed["variant"]]
+            drawn = draw(choice.book, fixed, share, seed, choice.where, usable=written, seen=seen)
             for point in filter(written, drawn.points):
                 by_name.setdefault(Config(point).name, point)
             for code, number in drawn.alone.items():

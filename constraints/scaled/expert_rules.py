@@ -156,3 +156,22 @@ def stores_of_experts_cover_shuffles(c: ScaledQuantities) -> BoolExpr:
         "stored", columns, c.shuffle_m, const(2), waves, c.wave_size, groups, several_passes=False
     )
     return stored.lanes_fill_wave & stored.rows_covered
+
+
+@rule(
+    "SCAL043", "experts-without-gelu", kind="compile",
+    applies=lambda c: (c.variant == "moe_flatmm") & (c.stage == 1),
+    says="CK has no class for {activation} of experts",
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: namespace moe (MoeSilu and Swiglu alone; so in ROCm/rocm-libraries @ 41164ca, read)",
+            "csrc/ck_tile_gemm_moe_2stages/gen_instances.py (amd-aiter 0.1.7): choices silu and gelu; moe_cktile2stages_common.cuh: FusedAct (by the type of the weights)"],
+    accepts=[OF_EXPERTS, {**OF_EXPERTS, "activation": "swiglu"}], rejects=[{**OF_EXPERTS, "activation": "gelu"}],
+)  # fmt: skip
+def experts_have_no_gelu(c: ScaledQuantities) -> BoolExpr:
+    """The first GEMM of experts ends with silu or swiglu.
+
+    Why: there is no class for gelu. aiter's generator takes the word and puts it into names; what
+    it compiles ends with swiglu where weights have 4 bits and with silu elsewhere.
+
+    Fix: use silu or swiglu.
+    """
+    return c.activation != "gelu"

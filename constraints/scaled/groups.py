@@ -9,6 +9,7 @@ from ckrules.constraints.scaled.words import EXPERTS
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
+
 def _stores_by_lds(c: ScaledQuantities) -> BoolExpr:
     """Whether results go through LDS; experts' kernels have an epilogue of their own, which does."""
     return c.flat & (c.epilogue == "cshuffle") & (~c.permute_n | (c.variant == EXPERTS))

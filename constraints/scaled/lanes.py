@@ -1,11 +1,20 @@
-"""SCAL: the lanes that flatmm reads its weights and its scales with."""
+"""SCAL: the lanes that flatmm reads its weights and its scales with, and how it orders reads."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.scaled.kernel import FLAT_POLICY, OF_EXPERTS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
+from ckrules.constraints.scaled.words import EXPERTS
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
+
+#: One warp tile of each wave along M and N.
+_SINGLE: Mapping[str, Any] = {
+    "arch": "gfx950", "warp_tile_k": 128, "tile_m": 16, "tile_n": 64, "wave_n": 4,
+}  # fmt: skip
 
 
 @rule(
@@ -51,3 +60,29 @@ def lanes_scale_one_column(c: ScaledQuantities) -> BoolExpr:
     Fix: turn transpose_c or permute_n off.
     """
     return all_of(~c.transpose_c, ~c.permute_n | (c.repeat_n == 1))
+
+
+@rule(
+    "SCAL044", "hot-loop-beyond-its-order", kind="wrong-result",
+    applies=lambda c: c.variant.isin("flatmm", EXPERTS) & ~c.narrow_b & (c.repeat_m == 1) & (c.repeat_n >= 1),
+    says=("the order of a hot loop has 10 places for each of {repeat_n} warp tiles along N, and one of "
+          "{warp_tile_m}x{warp_tile_n}x{warp_tile_k} by {waves} waves reads, stores and loads more often"),
+    source=["ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: SchedulerPerM (inst_order[NIterPerWarp * 10]), HotLoopScheduler (DsWritePreIssue = 3; run)",
+            "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp: the same (run); so in ROCm/rocm-libraries @ 498ed36 (read)"],
+    accepts=[_SINGLE, {**_SINGLE, "wave_n": 1, "tile_n": 32}],
+    rejects=[{**_SINGLE, "wave_n": 1, "tile_n": 16}],
+)  # fmt: skip
+def hot_loops_fit_their_order(c: ScaledQuantities) -> BoolExpr:
+    """The order in which a hot loop reads, stores and loads has a place for each.
+
+    Why: the pipeline writes it to an array and reads it from there, behind its end where a single
+    wave has one warp tile of 8-bit types with a K of 64 or 128. That is undefined: clang 22 leaves
+    the loop out, and sums lack all but the last tile or two along K. Of one wave with several warp
+    tiles along M the array is too short as well, and those that were run are right.
+
+    Fix: use a larger block tile.
+    """
+    reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes // (64 * 16)
+    stored = reads // c.waves
+    weights = c.tile_n * c.warp_tile_k * c.element_bytes // (c.wave_n * 64 * 16)
+    return reads + 4 * stored + weights <= 10 * c.repeat_n

@@ -46,7 +46,9 @@ def test_files_and_tensors(tmp_path: Path, changed: dict[str, Any], tensors: lis
 
 
 def test_what_the_header_says(tmp_path: Path) -> None:
-    name, files = _generated(tmp_path, partition_groups=8, partition_m01=4, persistent=True)
+    name, files = _generated(
+        tmp_path, partition_groups=8, partition_m01=4, persistent=True, wave_n=1
+    )
     header = " ".join(files[f"{name}.hpp"].split())
     assert "GemmSpatiallyLocalTilePartitioner<Shape, 8, 4>" in header
     assert "using Scale = ck_tile::FlatmmScalePointer<1>;" in header

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from ckrules.cli.certifying import CertifySetup, certify_options, jobs_option
@@ -48,6 +50,13 @@ Exit codes: 0 rules and kernels agree, 1 they differ somewhere, 2 usage or no to
 @option(
     "--minutes", type=click.FloatRange(min=0), metavar="M", help="Begin no kernel after M. [no end]"
 )
+@option(
+    "--seen",
+    multiple=True,
+    metavar="FILE",
+    help="Results of earlier runs (--format json): draw kernels with other pairs of features. "
+    "Repeatable.",
+)
 @option("--labels", metavar="FILE", help="JSON Lines with config, problem, status to match.")
 @option("--keep", metavar="DIR", help="Keep the kernels there. [thrown away]")
 def command(
@@ -58,6 +67,7 @@ def command(
     problems: int | None,
     vary: int,
     minutes: float | None,
+    seen: tuple[str, ...],
     labels: str | None,
     keep: str | None,
 ) -> int:
@@ -71,11 +81,12 @@ def command(
     from ckrules.certify.labels import read
     from ckrules.certify.numeric_report import notes, numeric_json, numeric_lines
     from ckrules.certify.numeric_run import NumericRun
+    from ckrules.certify.seen import read_seen
     from ckrules.compiling.session import BuildOptions
     from ckrules.compiling.toolchain import first_line
     from ckrules.device.cpu import plan_of
 
-    choice = setup.choice
+    choice = replace(setup.choice, seen=read_seen(seen, setup.choice.books, setup.choice.gpu.name))
     manner = Manner(tuple(order.split(",")), choice.seed, blocks, problems, setup.timeout, vary)
     plan_of(manner.options)  # complains of an unknown order
     if labels is not None and choice.points:
