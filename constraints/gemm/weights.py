@@ -7,7 +7,8 @@ from typing import Any
 
 from ckrules.constraints.gemm.citations import BOTH
 from ckrules.constraints.gemm.quantities import GemmQuantities
-from ckrules.engine.expr import BoolExpr, all_of, ite, maximum
+from ckrules.constraints.tile_gemm.vocabulary import TileGemm
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, maximum
 from ckrules.engine.rules import rule
 
 _PIPELINE = "ops/gemm/pipeline/wp_pipeline_agmem_bgmem_creg_v2.hpp"
@@ -22,11 +23,30 @@ _SQUARE: Mapping[str, Any] = {"layout": "ccr", "tile_m": 128, "tile_k": 128}
 _SMALL: Mapping[str, Any] = {**_OWN, "warp_tile_m": 16, "warp_tile_n": 16}
 _WMMA: Mapping[str, Any] = {**_SMALL, "arch": "gfx1201", "warp_tile_k": 16}
 _GFX11: Mapping[str, Any] = {**_SMALL, "permute_n": True, "arch": "gfx1100", "warp_tile_k": 16}
+#: One warp tile of each wave along M and N.
+_SINGLE: Mapping[str, Any] = {
+    **_SMALL, "arch": "gfx950", "dtype": "fp8", "warp_tile_k": 128, "tile_k": 128, "tile_m": 16,
+    "wave_m": 1,
+}  # fmt: skip
 
 
 def _rows(c: GemmQuantities) -> BoolExpr:
     """A is loaded in the pattern of its rows, and the pattern has lanes."""
     return c.shuffled_b & ~c.a_transposed
+
+
+def loop_fits_order(c: TileGemm, repeat_n: IntExpr) -> BoolExpr:
+    """Whether the scheduler of shuffled weights' hot loops has a place for each access.
+
+    It writes down in which order a wave with one warp tile along M reads A from LDS, stores and
+    loads the next one's part and loads B, in 10 places for each warp tile along N.
+    """
+    lanes, vector = c.wave_size, 16
+    reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes // (lanes * vector)
+    stored = reads // (c.wave_m * c.wave_n)
+    weights = c.tile_n * c.warp_tile_k * c.element_bytes // (c.wave_n * lanes * vector)
+    # HotLoopScheduler: mIter = 0, of which MIterPerWarp - DsWritePreIssue = 1 - 3 are stored before
+    return maximum(reads, 1) + 3 * stored + stored + weights <= 10 * repeat_n
 
 
 @rule(
@@ -337,3 +357,27 @@ def permuted_rows_are_whole(c: GemmQuantities) -> BoolExpr:
     Fix: use a 16x16 warp tile.
     """
     return c.warp_tile_m % c.lane_elements == 0
+
+
+@rule(
+    "GEMM083", "hot-loop-of-weights-beyond-its-order", kind="wrong-result",
+    applies=lambda c: c.shuffled_b & (c.repeat_m == 1) & (c.repeat_n >= 1),
+    says=("a hot loop orders more accesses of {wave_m}x{wave_n} waves and warp tiles {warp_tile_m}x{warp_tile_n}x"
+          "{warp_tile_k} than it has places: 10 for each of {repeat_n} warp tiles along N"),
+    source=[f"{_PIPELINE}: SchedulerPerM (kOrderCap = NIterPerWarp * 10), HotLoopScheduler (run; so in ROCm/rocm-libraries @ 498ed36, read)",
+            "ops/gemm_quant/pipeline/gemm_wp_bquant_pipeline_ag_bg_cr_v2.hpp: Base::HotLoopScheduler (run)"],
+    accepts=[{**_SINGLE, "wave_n": 4, "tile_n": 64}, {**_SINGLE, "wave_n": 1, "tile_n": 32}],
+    rejects=[{**_SINGLE, "wave_n": 1, "tile_n": 16}],
+)  # fmt: skip
+def loops_of_weights_fit_their_order(c: GemmQuantities) -> BoolExpr:
+    """The order in which a hot loop of pre-shuffled weights reads, stores and loads has places for all.
+
+    Why: the pipeline writes it to an array and reads it from there, behind its end where a single
+    wave has one warp tile of 8-bit types with a K of 64 or 128. That is undefined: clang 22 leaves
+    the loop out, and sums lack all but the last tile or two along K, or the kernel stores nothing.
+    Ten kernels of five pipelines are wrong. Of one wave with several warp tiles along M the array is too
+    short as well, and those that were run are right.
+
+    Fix: use a larger block tile.
+    """
+    return loop_fits_order(c, c.repeat_n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.gemm.weights import loop_fits_order
 from ckrules.constraints.scaled.kernel import FLAT_POLICY, OF_EXPERTS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.constraints.scaled.words import EXPERTS
@@ -65,8 +66,8 @@ def lanes_scale_one_column(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL044", "hot-loop-beyond-its-order", kind="wrong-result",
     applies=lambda c: c.variant.isin("flatmm", EXPERTS) & ~c.narrow_b & (c.repeat_m == 1) & (c.repeat_n >= 1),
-    says=("the order of a hot loop has 10 places for each of {repeat_n} warp tiles along N, and one of "
-          "{warp_tile_m}x{warp_tile_n}x{warp_tile_k} by {waves} waves reads, stores and loads more often"),
+    says=("a hot loop orders more accesses of {wave_m}x{wave_n} waves and warp tiles {warp_tile_m}x{warp_tile_n}x"
+          "{warp_tile_k} than it has places: 10 for each of {repeat_n} warp tiles along N"),
     source=["ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: SchedulerPerM (inst_order[NIterPerWarp * 10]), HotLoopScheduler (DsWritePreIssue = 3; run)",
             "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp: the same (run); so in ROCm/rocm-libraries @ 498ed36 (read)"],
     accepts=[_SINGLE, {**_SINGLE, "wave_n": 1, "tile_n": 32}],
@@ -75,14 +76,8 @@ def lanes_scale_one_column(c: ScaledQuantities) -> BoolExpr:
 def hot_loops_fit_their_order(c: ScaledQuantities) -> BoolExpr:
     """The order in which a hot loop reads, stores and loads has a place for each.
 
-    Why: the pipeline writes it to an array and reads it from there, behind its end where a single
-    wave has one warp tile of 8-bit types with a K of 64 or 128. That is undefined: clang 22 leaves
-    the loop out, and sums lack all but the last tile or two along K. Of one wave with several warp
-    tiles along M the array is too short as well, and those that were run are right.
+    Why: what GEMM083 says of other pre-shuffled weights, whose scheduler is the same.
 
     Fix: use a larger block tile.
     """
-    reads = c.warp_tile_m * c.warp_tile_k * c.element_bytes // (64 * 16)
-    stored = reads // c.waves
-    weights = c.tile_n * c.warp_tile_k * c.element_bytes // (c.wave_n * 64 * 16)
-    return reads + 4 * stored + weights <= 10 * c.repeat_n
+    return loop_fits_order(c, c.repeat_n)
