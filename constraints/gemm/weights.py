@@ -375,7 +375,7 @@ def loops_of_weights_fit_their_order(c: GemmQuantities) -> BoolExpr:
     Why: the pipeline writes it to an array and reads it from there, behind its end where a single
     wave has one warp tile of 8-bit types with a K of 64 or 128. That is undefined: clang 22 leaves
     the loop out, and sums lack all but the last tile or two along K, or the kernel stores nothing.
-    Ten kernels of five pipelines are wrong. Of one wave with several warp tiles along M the array is too
+    Ten kernels of four pipelines are wrong. Of one wave with several warp tiles along M the array is too
     short as well, and those that were run are right.
 
     Fix: use a larger block tile.
