@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ckrules.constraints.gemm import problem as gemm
 from ckrules.constraints.scaled.device.tensors import ScaledTensors
+from ckrules.constraints.scaled.kernel import OF_EXPERTS
 from ckrules.constraints.scaled.problem import ExpertProduct, from_row, parse
 from ckrules.constraints.scaled.problem_fields import BASELINE
 from ckrules.constraints.scaled.problems import ScaledProblems
@@ -170,3 +171,26 @@ def test_columns_beyond_the_waves_are_not_permuted() -> None:
     """A kernel that leaves columns out (SCAL024) is run all the same; the host once crashed."""
     point = {**KERNEL, "permute_n": True, "scales": "no", "wave_n": 2, "tile_n": 48}
     assert not ScaledTensors(gemm.MatrixProduct(16, 48, 256), point).permuted
+
+
+def _remapped(number: int, total: int) -> int:
+    """RemapXCD of GemmTile1DPartitioner, for 8 XCDs."""
+    each, tall = -(-total // 8), total % 8 or 8
+    xcd, local = number % 8, number // 8
+    shorter = max(0, xcd - tall)
+    return min(xcd, tall) * each + shorter * (each - 1) + local
+
+
+@pytest.mark.parametrize(("tiles", "blocks", "left"), [(304, 304, 0), (425, 304, 1), (36, 16, 5)])
+def test_persistent_experts_leave_tiles_out(tiles: int, blocks: int, left: int) -> None:
+    """The loop of MoeFlatmmKernel in 2026, walked through: SCAL045."""
+    computed = []
+    for block in range(min(blocks, tiles)):
+        number = block
+        while number < tiles:
+            computed.append(_remapped(number, tiles))
+            number = computed[-1] + blocks
+    assert tiles - len(set(computed)) == left
+    rules = Books("2026.06").of("moe_flatmm")
+    point = rules.example({**OF_EXPERTS, "persistent": True, "wave_n": 1})
+    assert [v.rule.code for v in rules.violations(point)] == ["SCAL045"]
