@@ -100,7 +100,7 @@ def tiles_of_four_bits_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL042", "packs-that-the-default-epilogue-does-not-know", kind="wrong-result",
+    "SCAL042", "packs-that-the-default-epilogue-does-not-know", kind="wrong-result", until="2026.06",
     applies=lambda c: c.micro & (c.epilogue == "default"),
     says="the default epilogue takes warp tiles of {wave_n} waves in turn, and a wave of mx_flatmm has two side by side",
     source=["ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue (has no BlockedXDLN_PerWarp, as cshuffle_epilogue.hpp has; run)",
