@@ -36,7 +36,7 @@ def _rows(c: GemmQuantities) -> BoolExpr:
 
 
 def loop_fits_order(c: TileGemm, repeat_n: IntExpr) -> BoolExpr:
-    """Whether the scheduler of shuffled weights' hot loops has a place for each access.
+    """Whether the scheduler of pre-shuffled weights' hot loops has a place for each access.
 
     It writes down in which order a wave with one warp tile along M reads A from LDS, stores and
     loads the next one's part and loads B, in 10 places for each warp tile along N.

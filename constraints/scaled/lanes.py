@@ -69,7 +69,7 @@ def lanes_scale_one_column(c: ScaledQuantities) -> BoolExpr:
     says=("a hot loop orders more accesses of {wave_m}x{wave_n} waves and warp tiles {warp_tile_m}x{warp_tile_n}x"
           "{warp_tile_k} than it has places: 10 for each of {repeat_n} warp tiles along N"),
     source=["ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: SchedulerPerM (inst_order[NIterPerWarp * 10]), HotLoopScheduler (DsWritePreIssue = 3; run)",
-            "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp: the same (run); so in ROCm/rocm-libraries @ 498ed36 (read)"],
+            "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp: the same (run; so in ROCm/rocm-libraries @ 498ed36, read)"],
     accepts=[_SINGLE, {**_SINGLE, "wave_n": 1, "tile_n": 32}],
     rejects=[{**_SINGLE, "wave_n": 1, "tile_n": 16}],
 )  # fmt: skip
