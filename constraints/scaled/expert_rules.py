@@ -163,8 +163,7 @@ def stores_of_experts_cover_shuffles(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: (c.variant == "moe_flatmm") & (c.stage == 1),
     says="CK has no class for {activation} of experts",
     source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: namespace moe (MoeSilu and Swiglu alone; so in ROCm/rocm-libraries @ 41164ca, read)",
-            "csrc/ck_tile_gemm_moe_2stages/gen_instances.py: choices silu and gelu (amd-aiter 0.1.7)",
-            "csrc/ck_tile_gemm_moe_2stages/include/moe_cktile2stages_common.cuh: FusedAct, by the type of the weights (amd-aiter 0.1.7)"],
+            "csrc/ck_tile_gemm_moe_2stages/gen_instances.py: choices silu and gelu (amd-aiter 0.1.7, whose FusedAct goes by the type of the weights)"],
     accepts=[OF_EXPERTS, {**OF_EXPERTS, "activation": "swiglu"}], rejects=[{**OF_EXPERTS, "activation": "gelu"}],
 )  # fmt: skip
 def experts_have_no_gelu(c: ScaledQuantities) -> BoolExpr:
