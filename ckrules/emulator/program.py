@@ -28,6 +28,7 @@ from ckrules.emulator.ops import (
     vector_special,
 )  # fmt: skip
 from ckrules.emulator.ops.opcode import SPELLINGS
+from ckrules.emulator.rejoined import rejoined
 from ckrules.emulator.wave import Cohort
 from ckrules.support import collection
 
@@ -88,7 +89,7 @@ def load(code: bytes, objdump: Path) -> Program:
         EmulatorError: If it cannot be disassembled.
     """
     image = parse(code)
-    lines = disassemble(code, objdump)
+    lines = list(rejoined(disassemble(code, objdump)))
     numbers = {line.address: i for i, line in enumerate(lines)}
     sizes = {k.descriptor.wave_size for k in image.kernels.values()}
     target = Target(image.arch, sizes.pop() if len(sizes) == 1 else 64)
