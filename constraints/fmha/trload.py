@@ -30,6 +30,16 @@ _PAIR: Mapping[str, Any] = {"tile_m0": 64, "wave_m0": 2, "wave_m1": 2}
 #: 96 rows of Q: few in CK 2025.11, many since.
 _HALF: Mapping[str, Any] = {"tile_m0": 96, "wave_m0": 3, "wave_m1": 3}
 
+#: 128 rows of Q: two buffers of K and of V.
+_ROWS: Mapping[str, Any] = {"tile_m0": 128, "wave_m0": 4, "wave_m1": 4}
+
+
+def _twice(c: AttentionQuantities) -> BoolExpr:
+    """Whether K and V have two buffers each."""
+    if c.since("2026.06"):
+        return (c.tile_m0 > 64) & (c.tile_k0max != 256)
+    return c.tile_m0 >= 128
+
 
 @rule(
     "FMHA024", "no-transposing-loads", kind="hardware",
@@ -112,7 +122,7 @@ def trload_reads_rows(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA046", "trload-lds-overflow", kind="hardware",
-    applies=lambda c: (c.pipeline == "qr_async_trload") & (c.wave_n0 == 1),
+    applies=lambda c: c.pipeline == "qr_async_trload",
     says="LDS: {lds_bytes} bytes, more than the {table lds_capacity} of {arch}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize, GetSmemSizeK, GetSmemSizeV",
             "ops/fmha/kernel/fmha_fwd_kernel.hpp: PrefillCase, smem_ptrk0 to smem_ptrv1", "arch/data/*.toml [lds] bytes"],
@@ -130,6 +140,25 @@ def trload_lds_fits(c: AttentionQuantities) -> BoolExpr:
     Fix: use a smaller tile_n0.
     """
     return c.lds_bytes <= c.fact("lds_capacity")
+
+
+@rule(
+    "FMHA070", "scores-without-a-place", kind="wrong-result",
+    applies=lambda c: (c.pipeline == "qr_async_trload") & _twice(c),
+    says="scores of {wave_n0} waves along N are stored where K and V lie, two of each: tile_m0 = {tile_m0}",
+    source=[f"{_TRLOAD_PIPELINE}: operator() of smem_ptrk0 to smem_ptrv1, s_lds (smem_ptrk0 + GetSmemSizeK; run; so in ROCm/rocm-libraries @ 2bc5627, read)",
+            "ops/fmha/kernel/fmha_fwd_kernel.hpp: PrefillCase, smem_ptrk0 to smem_ptrv1"],
+    accepts=[{**TRLOAD, **_ROWS}], rejects=[{**TRLOAD, **_ROWS, "wave_m0": 2, "wave_n0": 2}],
+)  # fmt: skip
+def scores_have_a_place(c: AttentionQuantities) -> BoolExpr:
+    """Of qr_async_trload with two buffers of K and of V product 0 has one wave along N.
+
+    Why: several waves exchange scores by LDS, in a place behind the first K that is not reserved:
+    it is K's own or the next one's. Both kernels that were run are wrong nearly everywhere.
+
+    Fix: put the waves of product 0 along M, or use fewer rows of Q.
+    """
+    return c.wave_n0 == 1
 
 
 @rule(

@@ -27,7 +27,6 @@ from ckrules.engine.expr import (
     lookup,
     maximum,
     minimum,
-    undef,
 )
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import Bool
@@ -289,21 +288,22 @@ class AttentionQuantities(WavesOfProducts, _Types):
 
         Where K is loaded whole, K and V have two buffers each; in CK 2025.11 that is whole from 64
         rows of Q on, and twice from 128. Since 2026.06 heads of 256 have one of each, K whole
-        (block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize;
-        fmha_fwd_kernel.hpp: PrefillCase). The scores of several waves are not modelled.
+        (block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: GetSmemSize, GetSmemSizeS;
+        fmha_fwd_kernel.hpp: PrefillCase). Scores of several waves along N lie between K and V, with
+        four elements of fp32 behind each row; where there are two of each they have no place.
         """
         size = self.element_bytes
         k, v = self.tile_n0 * self.tile_k0, self.tile_n1 * self.tile_n0
         whole = self.tile_n0 * self.tile_k0max
-        small = maximum(self.tile_m0 * self.tile_k0max, k + v) * size
+        scores = ite(self.wave_n0 > 1, 4 * (self.tile_n0 * (self.tile_m0 + 1) - 4), 0)
+        small = maximum(self.tile_m0 * self.tile_k0max * size, (k + v) * size + scores)
         large = 2 * (whole + v) * size
         if self.since("2026.06"):
             once = (maximum(self.tile_m0 * self.tile_k0max, whole) + v) * size
             total = ite(self.tile_k0max == 256, once, ite(self.tile_m0 > 64, large, small))
         else:
             total = ite(self.tile_m0 >= 128, large, small)
-        node: IntExpr = ite(self.wave_n0 == 1, total, undef(total))
-        return node
+        return total
 
     @quantity
     def launch_blocks(self) -> IntExpr:
