@@ -33,6 +33,12 @@ _HALF: Mapping[str, Any] = {"tile_m0": 96, "wave_m0": 3, "wave_m1": 3}
 #: 128 rows of Q: two buffers of K and of V.
 _ROWS: Mapping[str, Any] = {"tile_m0": 128, "wave_m0": 4, "wave_m1": 4}
 
+#: 64 rows of Q, whose scores two waves along N exchange.
+_PAIRED: Mapping[str, Any] = {
+    "tile_m0": 64, "wave_m0": 2, "wave_n0": 2, "wave_m1": 2, "wave_n1": 2, "warp_tile_m1": 32,
+    "warp_tile_n1": 32, "warp_tile_k1": 8,
+}  # fmt: skip
+
 
 def _twice(c: AttentionQuantities) -> BoolExpr:
     """Whether K and V have two buffers each."""
@@ -159,6 +165,28 @@ def scores_have_a_place(c: AttentionQuantities) -> BoolExpr:
     Fix: put the waves of product 0 along M, or use fewer rows of Q.
     """
     return c.wave_n0 == 1
+
+
+@rule(
+    "FMHA071", "scores-of-waves-in-another-order", kind="wrong-result",
+    applies=lambda c: (c.pipeline == "qr_async_trload") & (c.wave_n0 > 1),
+    says=["scores of waves come from LDS as 256 elements a wave lie side by side, and product 1 takes {warp_tile_m1 * warp_tile_k1=}",
+          "scores of waves come from LDS by rows, and product 1 takes them by columns: tile_m0 = {tile_m0}, {wave_m1 * warp_tile_m1=}, tile_n0 = {tile_n0}, warp_tile_k1 = {warp_tile_k1}"],
+    source=[f"{_TRLOAD_POLICY}: MakeSRegTileDistribution (K3, sequence<1, 2, 2, 2>), GetPVBlockGemm (WGAttrNumAccessEnum::Double), MakePRegTileDistribution (sequence<2, 1>; run; so in ROCm/rocm-libraries @ 925db99, read)",
+            f"{_TRLOAD_PIPELINE}: p_tile.get_thread_buffer() = cast_tile<PDataType>(p_compute).get_thread_buffer()"],
+    accepts=[{**TRLOAD, **_PAIRED}], rejects=[{**TRLOAD, **_PAIRED, "warp_tile_k1": 16}, {**TRLOAD, **_PAIRED, "warp_tile_m1": 16, "warp_tile_n1": 16, "warp_tile_k1": 16}],
+)  # fmt: skip
+def scores_of_waves_keep_their_order(c: AttentionQuantities) -> BoolExpr:
+    """Scores that waves of qr_async_trload exchange by LDS come in the order of product 1.
+
+    Why: registers are assigned as they are. A lane reads neighbours along K, of which the longer
+    warp tiles take two parts; and all of a row of warp tiles first, where product 1 goes along M
+    first. Of seven kernels that were run four are wrong, as this says.
+
+    Fix: use a warp tile 32x32x8 or 16x16x16 for product 1, of which waves cover tile_m0 at once.
+    """
+    order = (c.tile_m0 == c.wave_m1 * c.warp_tile_m1) | (c.tile_n0 == c.warp_tile_k1)
+    return all_of(c.warp_tile_m1 * c.warp_tile_k1 == 256, order)
 
 
 @rule(
