@@ -4,8 +4,8 @@ It reads operands of 6 and 4 bits as 8 registers before it looks at their format
 the last registers, such as ``a[252:255]``, are none to it: it names the prefix that loads the
 scales, and gives the rest as two numbers.
 
-Sources: AMD, "CDNA4 ISA", VOP3P-MAI; LLVM 22, VOPInstructions.td, VOP3PInstructions.td
-(VOP3PXe, VOP3Pe_MAI_Base); SIInstrInfo.td (registers by format: getMFMASrcVDstIdx, AV_128, AV_192).
+Sources: AMD, "CDNA4 ISA" (VOP3P-MAI); what LLVM 22 assembles and prints of lower registers, which
+the tests hold beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PREFIX, _NUMBER = "v_mfma_ld_scale_b32", ".long"
 _SHAPES = {0xD3AD: ("16x16x128", 4), 0xD3AE: ("32x32x64", 16)}
 #: Registers of an operand by its format.
 _WIDTHS = {0: 8, 1: 8, 2: 6, 3: 6, 4: 4}
-_ZERO = 128
+_ZERO, _REGISTER = 128, 256
 
 
 def rejoined(lines: Iterable[DisassembledLine]) -> Iterator[DisassembledLine]:
@@ -54,15 +54,17 @@ def _whole(parts: list[DisassembledLine]) -> DisassembledLine | None:
     formats = first >> 8 & 7, second >> 29
     if not all(f in _WIDTHS for f in formats):
         return None
+    sources = [second >> at & 0x1FF for at in (0, 9, 18)]
+    if not all(s & _REGISTER or s == _ZERO for s in sources):
+        return None  # another constant
     kinds = ["a" if second >> bit & 1 else "v" for bit in (27, 28)]
     result = "a" if first >> 15 & 1 else "v"
+    *factors, sums = sources
     a, b = (
-        _registers(kind, second >> at & 0x1FF, _WIDTHS[f])
-        for kind, at, f in zip(kinds, (0, 9), formats, strict=True)
+        _registers(kind, source, _WIDTHS[f])
+        for kind, source, f in zip(kinds, factors, formats, strict=True)
     )
-    sums = second >> 18 & 0x1FF
-    c = "0" if sums == _ZERO else _registers(result, sums, shape[1])
-    target = _registers(result, 0x100 | first & 0xFF, shape[1])
+    c, target = (_registers(result, s, shape[1]) for s in (sums, first & 0xFF | _REGISTER))
     scales, *words = parts[0].operands.split(" op_sel")
     given = "".join(f" op_sel{w.replace(']', ',0]')}" for w in words)
     operands = f"{target}, {a}, {b}, {c}, {scales}{given} cbsz:{formats[0]} blgp:{formats[1]}"
@@ -70,6 +72,6 @@ def _whole(parts: list[DisassembledLine]) -> DisassembledLine | None:
     return replace(parts[0], size=16, mnemonic=name, operands=operands)
 
 
-def _registers(kind: str, number: int, count: int) -> str:
-    first = number & 0xFF
-    return f"{kind}[{first}:{first + count - 1}]"
+def _registers(kind: str, source: int, count: int) -> str:
+    first = source - _REGISTER
+    return "0" if source == _ZERO else f"{kind}[{first}:{first + count - 1}]"

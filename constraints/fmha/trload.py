@@ -170,7 +170,7 @@ def scores_have_a_place(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FMHA071", "scores-of-waves-in-another-order", kind="wrong-result",
     applies=lambda c: (c.pipeline == "qr_async_trload") & (c.wave_n0 > 1),
-    says=["scores of waves come from LDS as 256 elements a wave lie side by side, and product 1 takes {warp_tile_m1 * warp_tile_k1=}",
+    says=["a lane reads 4 neighbours along K from LDS, and product 1 takes others: {warp_tile_m1 * warp_tile_k1=}, expected 256",
           "scores of waves come from LDS by rows, and product 1 takes them by columns: tile_m0 = {tile_m0}, {wave_m1 * warp_tile_m1=}, tile_n0 = {tile_n0}, warp_tile_k1 = {warp_tile_k1}"],
     source=[f"{_TRLOAD_POLICY}: MakeSRegTileDistribution (K3, sequence<1, 2, 2, 2>), GetPVBlockGemm (WGAttrNumAccessEnum::Double), MakePRegTileDistribution (sequence<2, 1>; run; so in ROCm/rocm-libraries @ 925db99, read)",
             f"{_TRLOAD_PIPELINE}: p_tile.get_thread_buffer() = cast_tile<PDataType>(p_compute).get_thread_buffer()"],
@@ -181,7 +181,7 @@ def scores_of_waves_keep_their_order(c: AttentionQuantities) -> BoolExpr:
 
     Why: registers are assigned as they are. A lane reads neighbours along K, of which the longer
     warp tiles take two parts; and all of a row of warp tiles first, where product 1 goes along M
-    first. Of seven kernels that were run four are wrong, as this says.
+    first. Of eight kernels that were run four are wrong, as this says.
 
     Fix: use a warp tile 32x32x8 or 16x16x16 for product 1, of which waves cover tile_m0 at once.
     """

@@ -54,7 +54,13 @@ def test_parts_are_one_instruction(scales: str, words: tuple[str, ...], text: st
 
 @pytest.mark.parametrize(
     "words",
-    [(), ("0xd3ad0c00",), ("0xd3a00c00", "0x944bf994"), ("0xd3ad0d00", "0x944bf994")],
+    [
+        (),
+        ("0xd3ad0c00",),
+        ("0xd3a00c00", "0x944bf994"),
+        ("0xd3ad0d00", "0x944bf994"),
+        ("0xd3ad0c00", "0x93ca0900"),  # 1.0 for the sums
+    ],
 )
 def test_what_is_no_such_instruction_stays(words: tuple[str, ...]) -> None:
     parts = [*taken_apart("v8, v9", *words), *taken_apart("v8, v9", "0xd3ad0c00", "0x82020900")]
