@@ -46,9 +46,11 @@ def read_seen(paths: Iterable[str], books: Books, arch: str) -> tuple[Point, ...
 def _cases(path: str) -> list[dict[str, Any]]:
     try:
         value = decoded(opening.read(path, _MOST).decode())
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, CkrulesError):
-            raise
+    except CkrulesError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError):
         raise UsageError(f"{path}: not JSON, {_EXPECTED}") from None
     cases = value.get("cases") if isinstance(value, dict) else None
     if not isinstance(cases, list) or not all(_is_case(c) for c in cases):

@@ -204,6 +204,12 @@ def test_files_that_are_no_results(tmp_path: Path, text: str, what: str) -> None
     assert what in result.stderr
 
 
+def test_results_that_are_not_there(tmp_path: Path) -> None:
+    path = str(tmp_path / "none.json")
+    result = run("certify", "numerics", "--arch", "gfx942", "--seen", path)
+    assert (result.exit_code, result.stderr) == (2, f"error: {path}: No such file or directory\n")
+
+
 def test_small_tiles_come_rather(rules: RuleBook, drawn: list[dict[str, Any]]) -> None:
     def volumes(points: Any) -> list[int]:
         return sorted(p["tile_m"] * p["tile_n"] * p["tile_k"] for p in points)
