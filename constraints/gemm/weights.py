@@ -35,6 +35,13 @@ def _rows(c: GemmQuantities) -> BoolExpr:
     return c.shuffled_b & ~c.a_transposed
 
 
+#: What is said where `loop_fits_order` is not so.
+BEYOND_ORDER = (
+    "a hot loop orders more accesses of {wave_m}x{wave_n} waves and warp tiles {warp_tile_m}x"
+    "{warp_tile_n}x{warp_tile_k} than it has places: 10 for each of {repeat_n} warp tiles along N"
+)
+
+
 def loop_fits_order(c: TileGemm, repeat_n: IntExpr) -> BoolExpr:
     """Whether the scheduler of pre-shuffled weights' hot loops has a place for each access.
 
@@ -362,8 +369,7 @@ def permuted_rows_are_whole(c: GemmQuantities) -> BoolExpr:
 @rule(
     "GEMM083", "hot-loop-of-weights-beyond-its-order", kind="wrong-result",
     applies=lambda c: c.shuffled_b & (c.repeat_m == 1) & (c.repeat_n >= 1),
-    says=("a hot loop orders more accesses of {wave_m}x{wave_n} waves and warp tiles {warp_tile_m}x{warp_tile_n}x"
-          "{warp_tile_k} than it has places: 10 for each of {repeat_n} warp tiles along N"),
+    says=BEYOND_ORDER,
     source=[f"{_PIPELINE}: SchedulerPerM (kOrderCap = NIterPerWarp * 10), HotLoopScheduler (run; so in ROCm/rocm-libraries @ 498ed36, read)",
             "ops/gemm_quant/pipeline/gemm_wp_bquant_pipeline_ag_bg_cr_v2.hpp: Base::HotLoopScheduler (run)"],
     accepts=[{**_SINGLE, "wave_n": 4, "tile_n": 64}, {**_SINGLE, "wave_n": 1, "tile_n": 32}],

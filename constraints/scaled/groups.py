@@ -9,6 +9,8 @@ from ckrules.constraints.scaled.words import EXPERTS
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
+_TOO_EARLY = "one of {waves} waves begins the next tile while another still reads results in LDS: {waves=}, expected 1"
+
 
 def _stores_by_lds(c: ScaledQuantities) -> BoolExpr:
     """Whether results go through LDS; experts' kernels have an epilogue of their own, which does."""
@@ -58,7 +60,7 @@ def groups_divide_storing_waves(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL040", "tiles-of-flatmm-without-barrier-between", kind="wrong-result",
     applies=lambda c: _stores_by_lds(c) & c.persistent & ~c.micro,
-    says="one of {waves} waves begins the next tile while another still reads results in LDS: {waves=}, expected 1",
+    says=_TOO_EARLY,
     source=["ops/flatmm/kernel/{flatmm,moe_flatmm}_kernel.hpp: operator() (do … while(UsePersistentKernel); run)",
             "ops/epilogue/cshuffle_epilogue.hpp: operator() (no block_sync_lds behind the last load_tile)",
             "ops/flatmm/pipeline/{flatmm,moe_flatmm}_pipeline_agmem_bgmem_creg*.hpp: operator() (store_tile before the first block_sync_lds)"],
@@ -73,7 +75,7 @@ def tiles_of_flatmm_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
     slice, not after, and a wave that is ahead writes rows of the next tile there. Of six kernels of
     several waves five are wrong; of the other the compiler had moved a barrier behind the last
     read. Where results do not go through LDS the pipeline's last barrier is enough. Upstream saw it
-    of mx_flatmm, and corrected that in June 2026.
+    of mx_flatmm (a pull request of June 2026).
 
     Fix: turn persistent off, or use the default epilogue.
     """
@@ -83,7 +85,7 @@ def tiles_of_flatmm_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL041", "tiles-of-4-bits-without-barrier-between", kind="wrong-result", until="2026.09",
     applies=lambda c: _stores_by_lds(c) & c.persistent & c.micro,
-    says="one of {waves} waves begins the next tile while another still reads results in LDS: {waves=}, expected 1",
+    says=_TOO_EARLY,
     source="ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::operator() (do … while(UsePersistentKernel); run)",
     issue="ROCm/rocm-libraries#8325",
     accepts=[{**OF_FOUR_BITS, "persistent": True, "wave_n": 1}],
@@ -92,7 +94,7 @@ def tiles_of_flatmm_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
 def tiles_of_four_bits_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
     """Persistent kernels of mx_flatmm that store through LDS have one wave.
 
-    Why: what SCAL040 says of other flatmm. Since June 2026 all waves meet before the next tile.
+    Why: what SCAL040 says of other flatmm. Since a pull request of June 2026 waves wait before a tile.
 
     Fix: turn persistent off, or use the default epilogue.
     """

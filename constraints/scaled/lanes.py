@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.gemm.weights import loop_fits_order
+from ckrules.constraints.gemm.weights import BEYOND_ORDER, loop_fits_order
 from ckrules.constraints.scaled.kernel import FLAT_POLICY, OF_EXPERTS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.constraints.scaled.words import EXPERTS
@@ -66,10 +66,9 @@ def lanes_scale_one_column(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL044", "hot-loop-beyond-its-order", kind="wrong-result",
     applies=lambda c: c.variant.isin("flatmm", EXPERTS) & ~c.narrow_b & (c.repeat_m == 1) & (c.repeat_n >= 1),
-    says=("a hot loop orders more accesses of {wave_m}x{wave_n} waves and warp tiles {warp_tile_m}x{warp_tile_n}x"
-          "{warp_tile_k} than it has places: 10 for each of {repeat_n} warp tiles along N"),
-    source=["ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: SchedulerPerM (inst_order[NIterPerWarp * 10]), HotLoopScheduler (DsWritePreIssue = 3; run)",
-            "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp: the same (run; so in ROCm/rocm-libraries @ 498ed36, read)"],
+    says=BEYOND_ORDER,
+    source=["ops/flatmm/pipeline/flatmm_pipeline_agmem_bgmem_creg_v1.hpp: SchedulerPerM (inst_order[NIterPerWarp * 10]), HotLoopScheduler (DsWritePreIssue = 3; run; so in ROCm/rocm-libraries @ 498ed36, read)",
+            "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp: the same (run)"],
     accepts=[_SINGLE, {**_SINGLE, "wave_n": 1, "tile_n": 32}],
     rejects=[{**_SINGLE, "wave_n": 1, "tile_n": 16}],
 )  # fmt: skip
