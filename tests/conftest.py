@@ -41,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # the cores are busy: threads would wait for each other
     if not hasattr(config, "workerinput"):
+        named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+        # Who names files, tests or markers gets all of them.
+        config.option.whole |= named or bool(config.option.keyword or config.option.markexpr)
         os.environ.setdefault("CKRULES_TOOLCHAIN", str(toolchain.root()))
         config.stash[_SPACES] = os.environ["CKRULES_CACHE_DIR"] = tempfile.mkdtemp()
         os.environ["CKRULES_DATA_DIR"] = config.stash[_SPACES]
@@ -72,14 +75,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--certify", action="store_true", help="run what is marked certify, too (make certify)"
     )
+    parser.addoption(
+        "--whole", action="store_true", help="run what is marked whole, too, as CI does"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the rest of the compiler's proof to `make certify`."""
-    if not config.getoption("--certify"):
-        rest = [item for item in items if item.get_closest_marker("certify")]
-        config.hook.pytest_deselected(items=rest)
-        items[:] = [item for item in items if not item.get_closest_marker("certify")]
+    """Leaves the rest of the compiler's proof to `make certify`, and what takes long to CI."""
+    for marker in ("certify", "whole"):
+        if not config.getoption(f"--{marker}"):
+            rest = [item for item in items if item.get_closest_marker(marker)]
+            config.hook.pytest_deselected(items=rest)
+            items[:] = [item for item in items if not item.get_closest_marker(marker)]
 
 
 def pytest_collection_finish() -> None:

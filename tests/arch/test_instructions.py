@@ -84,6 +84,7 @@ def instructions(text: str | None) -> list[Any]:
         ),
     ],
 )
+@pytest.mark.whole
 def test_the_stored_table(gpu: str, entry: Entry) -> None:
     if isinstance(toolchain.find_compiler(arch=gpu), toolchain.Missing) or not INCLUDE.is_dir():
         pytest.skip("no toolchain (make toolchain)")

@@ -22,6 +22,8 @@ from ckrules.kernels.library import book
 from ckrules.support.errors import UsageError
 from tests.helpers.toolchain import require_toolchain
 
+pytestmark = pytest.mark.whole
+
 #: One wave of 16 rows: what compiles fastest.
 TINY: dict[str, Any] = {
     "hdim": 32, "tile_m0": 16, "tile_n0": 32, "tile_k0": 16, "tile_n1": 32, "tile_k1": 32,

@@ -105,6 +105,7 @@ def test_figures_are_kept(tmp_path: Path) -> None:
         assert [store.get("0"), store.get("1"), store.get("2")] == [*rows, None]
 
 
+@pytest.mark.whole
 def test_draws_break_rules_of_the_back_end_alone() -> None:
     fixed = {"variant": ("forward",), "arch": ("gfx1201",)}
     points = draw(RULES, fixed, 60, 5, (), 2 / 3, ("hardware", "launch")).points

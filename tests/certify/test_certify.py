@@ -361,6 +361,7 @@ def test_the_same_seed_draws_the_same() -> None:
     assert mixed(sampler("forward", seed=4), 20) != first
 
 
+@pytest.mark.whole
 def test_draws_lie_on_both_sides_of_the_rules(drawn: dict[str, list[dict[str, Any]]]) -> None:
     rules = book("forward", ck="2025.11")
     compiled = [r.code for r in rules.rules if r.kind == "compile"]

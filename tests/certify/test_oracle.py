@@ -62,6 +62,7 @@ def oracle() -> CompilerOracle:
 
 
 @pytest.mark.toolchain
+@pytest.mark.whole
 def test_a_small_forward_kernel_compiles(oracle: CompilerOracle) -> None:
     verdict = oracle.check(POINT)
     assert verdict.ok, verdict.error

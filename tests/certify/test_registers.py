@@ -51,6 +51,7 @@ def _data(folder: Path) -> dict[str, registers.RegisterData]:
     return {f: registers.load(folder / f"{f}.csv", f, BOOKS) for f in ("gemm", "conv")}
 
 
+@pytest.mark.whole
 def test_draws_are_legal_and_of_each_family_and_gpu_in_turn() -> None:
     points = list(_request(12).points(BOOKS))
     assert [(f, p["arch"]) for f, p in points[:4]] == [

@@ -11,6 +11,8 @@ from ckrules.checking import reports
 from ckrules.engine.rules import batch, book
 from tests.cli.run import run
 
+pytestmark = pytest.mark.whole
+
 HEAD = "grouped_conv_{}_fp16_nhwgc_2d_{}_{}_intrawave_{}x{}x{}_{}x2x1_{}"
 TAIL = ("", "_vec{0}_{1}_8", "_vec{1}_{0}_{0}_gm{1}", "_dsb", "_wg1", "_pad010", "_vec4_8_8")
 

@@ -90,6 +90,7 @@ def _committed(place: Path, **settings: str) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 def test_the_hooks_are_installed(tmp_path: Path) -> None:
     """Both hooks are installed from this checkout and find, repair and pass.
 

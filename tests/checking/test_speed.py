@@ -13,6 +13,8 @@ from tests.cli.run import legal
 from tests.cli.test_imports import HEAVY, imported
 from tests.readers.test_formats import DATA, FILES
 
+pytestmark = pytest.mark.whole
+
 
 def test_nothing_heavy_is_imported() -> None:
     """One process reads a file of every format, and reports in three."""

@@ -9,6 +9,8 @@ import pytest
 
 from tests.helpers.terminal import TerminalRun
 
+pytestmark = pytest.mark.whole
+
 GZIPPED = Path(__file__).resolve().parents[2] / "benchmarks/data/forward_bf16_gfx950.csv.gz"
 GEMM = ["--variant", "gemm", "--arch", "gfx942", "--dtype", "fp16", "--ck", "2025.11"]
 FORWARD = ["--variant", "forward", "--arch", "gfx942", "--dtype", "fp16", "--set", "ndim=2"]

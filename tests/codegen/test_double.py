@@ -28,7 +28,7 @@ from tests.cli.run import run
 from tests.codegen.points import DEPTHWISE, FORWARD, GOLDEN
 from tests.helpers.toolchain import require_toolchain
 
-pytestmark = pytest.mark.toolchain
+pytestmark = [pytest.mark.toolchain, pytest.mark.whole]
 
 CK = "2026.06"
 INCLUDE = Path(__file__).resolve().parents[1] / "data" / "ck_2026_06" / "include"

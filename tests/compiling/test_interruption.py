@@ -30,6 +30,8 @@ from tests.helpers.full_disk import NO_MODULES
 from tests.helpers.terminal import TerminalRun
 from tests.helpers.waiting import interrupted, until
 
+pytestmark = pytest.mark.whole
+
 MANY = 12
 
 

@@ -30,6 +30,8 @@ from tests.device import whole_path
 from tests.helpers.toolchain import require_toolchain
 from tests.runtime import doubles
 
+pytestmark = pytest.mark.whole
+
 HERE = Path(__file__).parent
 #: A small product that compiles fast, as programs declare it for upstream's dispatcher.
 GEMM = """

@@ -39,7 +39,7 @@ from tests.device.descriptors import DescribedKernel
 from tests.helpers.toolchain import require_toolchain
 from tests.runtime import doubles
 
-pytestmark = pytest.mark.toolchain
+pytestmark = [pytest.mark.toolchain, pytest.mark.whole]
 
 OPENER = "tests.compiling.test_library_choice:open_anything"
 VECTORS = (2, 4, 8)

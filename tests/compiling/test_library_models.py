@@ -24,6 +24,8 @@ from tests.compiling.test_library_choice import SOURCES, Both, drawn
 from tests.helpers.toolchain import require_toolchain
 from tests.runtime import doubles
 
+pytestmark = pytest.mark.whole
+
 BOOKS = Books("2025.11")
 MANY = [f"M={m},N={n},K={k}" for m in (48, 512, 4096) for n in (64, 1536) for k in (256, 2048)]
 

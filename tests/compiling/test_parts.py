@@ -165,6 +165,7 @@ def test_jobs_follow_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (Artifact.OBJECT, 'extern "C" int k() { return 1; }\n'),
     ],
 )
+@pytest.mark.whole
 def test_the_same_unit_makes_the_same_code_in_every_folder(artifact: Artifact, unit: str) -> None:
     require_toolchain()
     names = [artifact.source("k"), "runtime/ckrules_device.h"]

@@ -36,6 +36,8 @@ from tests.device.whole_path import PART
 from tests.helpers.terminal import in_this_process
 from tests.helpers.waiting import until
 
+pytestmark = pytest.mark.whole
+
 Double = Callable[..., str]
 PROBLEMS = [parse("N=1,C=8,K=8,H=5,W=5,Y=3,X=3,pad=1"), parse("N=2,C=16,K=8,H=4,W=4,Y=1,X=1")]
 SIMULATED = {"clock": "simulated"}

@@ -26,6 +26,8 @@ from tests.device.descriptors import DescribedKernel
 from tests.device.test_bench import PROBLEMS, SIMULATED
 from tests.device.test_session import kernel
 
+pytestmark = pytest.mark.whole
+
 Double = Callable[..., str]
 OPENER = "tests.device.test_cluster:open_shipped"
 

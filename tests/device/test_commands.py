@@ -15,6 +15,8 @@ from tests.cli.run import process, run
 from tests.compiling import kernels
 from tests.device import reference_device, whole_path
 
+pytestmark = pytest.mark.whole
+
 PARAMS = kernels.convolutions().params()
 Double = Callable[..., str]
 

@@ -18,6 +18,8 @@ from ckrules.device.store import Runs
 from tests.device.test_session import kernel, validate
 from tests.helpers.waiting import until
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = """
 import sys

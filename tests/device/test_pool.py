@@ -20,6 +20,8 @@ from ckrules.support.errors import UnknownNameError
 from tests.device.descriptors import described
 from tests.device.reference_device import ReferenceDevice
 
+pytestmark = pytest.mark.whole
+
 SMALL = "N=2,G=2,C=64,K=96,H=7,W=12,Y=3,X=3,pad=1"
 Double = Callable[..., str]
 

@@ -25,6 +25,8 @@ from tests.device.test_interruption import ROOT, children, stored
 from tests.device.test_session import kernel
 from tests.helpers.waiting import until
 
+pytestmark = pytest.mark.whole
+
 Double = Callable[..., str]
 PROBLEM = "N=1,C=64,K=64,H=8,W=8,Y=1,X=1"
 #: Few enough kernels that all of them are looked at.

@@ -38,6 +38,7 @@ def test_a_command_prints_what_is_shown(console: consoles.Console) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in TEXTS if Path(n).name in consoles.TYPED])
+@pytest.mark.whole
 def test_a_page_typed_from_top_to_bottom_gives_what_it_shows(name: str) -> None:
     for console, output in consoles.typed(TEXTS[name]):
         if not consoles.matches(console.shown, output):

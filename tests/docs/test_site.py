@@ -28,6 +28,8 @@ from tests.helpers.scripts import load
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

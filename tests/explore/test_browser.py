@@ -8,12 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.explore.browsing import count, settle
 from tests.explore.client import NAME, subject
 from tests.helpers.browser import SLOWEST
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
+
+pytestmark = pytest.mark.whole
 
 
 def test_choices_are_made_and_taken_back(page: Page, tmp_path: Path) -> None:

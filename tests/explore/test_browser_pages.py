@@ -18,6 +18,8 @@ from tests.helpers.browser import SLOWEST
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.whole
+
 
 def test_kernels_are_opened_and_compared(page: Page) -> None:
     page.get_by_role("link", name="Kernels").click()

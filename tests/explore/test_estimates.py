@@ -15,6 +15,8 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.selection import select
 from tests.explore.client import client
 
+pytestmark = pytest.mark.whole
+
 HARD = "vgprs <= 128"
 
 

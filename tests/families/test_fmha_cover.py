@@ -57,6 +57,7 @@ FORWARD = (
         (("p_seqlen_q=1..4194304",), "FPROB034 for 1"),
     ],
 )
+@pytest.mark.whole
 def test_strides_are_drawn(ranges: tuple[str, ...], said: str) -> None:
     given = [word for each in ranges for word in ("--range", each)]
     done = run(

@@ -128,6 +128,7 @@ def test_problems_are_read_and_judged(command: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.toolchain
+@pytest.mark.whole
 def test_from_points_to_results(command: Command, tmp_path: Path) -> None:
     """Generated, built with a real compiler, run on the family's own device, and reported."""
     require_toolchain()

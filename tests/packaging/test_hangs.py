@@ -11,7 +11,7 @@ import pytest
 from ckrules.support import usage
 from tests.helpers.small_runs import run_tests
 
-pytestmark = pytest.mark.skipif(not usage.KNOWN, reason="needs Linux's /proc")
+pytestmark = [pytest.mark.skipif(not usage.KNOWN, reason="needs Linux's /proc"), pytest.mark.whole]
 
 SLEEPS = """
 def forgotten(): time.sleep(30)

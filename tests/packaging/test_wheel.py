@@ -19,6 +19,8 @@ import pytest
 
 import ckrules
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 _VERSION = ckrules.__version__

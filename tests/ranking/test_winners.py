@@ -19,6 +19,8 @@ from ckrules.ranking.winners import judge_winners, read_winners, spearman
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
 
+pytestmark = pytest.mark.whole
+
 DATA = Path("benchmarks/data/a8w8_bpreshuffle_tuned_gemm.csv.gz")
 HEAD = "gfx,cu_num,M,N,K,libtype,splitK,us,kernelName"
 FLAT = "a8w8_bpreshuffle_cktile_0x0x8x4x1x0x0x0x0x1_{}_1x4x1_16x16x128_default"

@@ -51,6 +51,7 @@ class TestWhy:
         assert numbers[0].startswith("LDS001: even at the least, LDS: 2 * (tile_m * tile_k")
         assert numbers[0].endswith("= 73728 bytes, more than the 65536 of gfx1201")
 
+    @pytest.mark.whole
     def test_examples_lie_in_the_region(self) -> None:
         """Numbers are those of kernels that were asked for, and that break no other rule."""
         sizes = "tile_m == 512 & tile_n == 512 & tile_k == 512"

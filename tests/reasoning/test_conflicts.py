@@ -94,6 +94,7 @@ class TestWhyRegion:
         pytest.param({}, marks=pytest.mark.certify),  # all kernels, which takes the longest
     ],
 )
+@pytest.mark.whole
 def test_a_core_that_a_solver_does_not_find_in_time(fixed: dict[str, Any]) -> None:
     """Compiled parts say why no kernel has tile_k = 96, which takes a solver minutes."""
     region = select(Books("2026.06"), {"variant": "forward", "arch": "gfx942", **fixed})

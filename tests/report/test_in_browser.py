@@ -14,6 +14,8 @@ from tests.helpers.browser import SLOWEST, chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.whole
+
 pytest.importorskip("matplotlib")
 CONTRAST = (Path(__file__).parents[1] / "helpers" / "contrast.js").read_text(encoding="utf-8")
 

@@ -21,6 +21,8 @@ from ckrules.kernels.selection import select
 from ckrules.readers.space_file import read_space
 from tests.cli.run import run
 
+pytestmark = pytest.mark.whole
+
 pytest.importorskip("matplotlib")
 
 SMALL = (

@@ -324,6 +324,7 @@ def test_threads_share_a_dispatcher(tmp_path: Path) -> None:
         assert wrong == []
 
 
+@pytest.mark.whole
 def test_a_kernel_that_faults_costs_the_call(tmp_path: Path, double: Double) -> None:
     place = folder(
         tmp_path, good=CONV, dead={**CONV, "dtype": "bf16"}, slow={**CONV, "dtype": "fp32"}

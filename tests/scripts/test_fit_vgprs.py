@@ -11,6 +11,8 @@ import pytest
 from scripts import fit_vgprs
 from scripts.fit_vgprs import Sample
 
+pytestmark = pytest.mark.whole
+
 
 @cache
 def _rows() -> tuple[Sample, ...]:

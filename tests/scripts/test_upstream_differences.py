@@ -9,6 +9,8 @@ import pytest
 
 from tests.helpers.scripts import load
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:

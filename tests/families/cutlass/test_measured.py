@@ -16,6 +16,8 @@ import pytest
 from ckrules.kernels.library import book
 from ckrules.kernels.names import parse_name
 
+pytestmark = pytest.mark.whole
+
 Command = Callable[..., CompletedProcess[str]]
 PREFIX = "cutlass3x_sm90_tensorop_gemm_f16_f16_f32_void_f16_"
 
