@@ -33,7 +33,7 @@ from tests.codegen.test_generate import own_gpu
 from tests.helpers.toolchain import require_toolchain
 from tests.helpers.waiting import interrupted, until
 
-pytestmark = pytest.mark.usefixtures("own_data")
+pytestmark = [pytest.mark.usefixtures("own_data"), pytest.mark.whole]
 
 #: It refuses compv5 and bf16, says nothing sensible of fp32, and notes each run in a file.
 PROGRAM = f"""#!{sys.executable} -IS
@@ -361,7 +361,6 @@ def test_the_same_seed_draws_the_same() -> None:
     assert mixed(sampler("forward", seed=4), 20) != first
 
 
-@pytest.mark.whole
 def test_draws_lie_on_both_sides_of_the_rules(drawn: dict[str, list[dict[str, Any]]]) -> None:
     rules = book("forward", ck="2025.11")
     compiled = [r.code for r in rules.rules if r.kind == "compile"]

@@ -40,6 +40,8 @@ from ckrules.support.visible import json_text
 from tests.cli.run import run, write
 from tests.helpers.toolchain import require_toolchain
 
+pytestmark = pytest.mark.whole
+
 TAKEN = SupportPrediction(supported=True)
 OK = Trial("N=1", "ok", elements=64)
 WRONG = Trial("N=2", "wrong", where="last K tile missing", first="(0, 1)", wrong=3, elements=64)
@@ -86,7 +88,6 @@ def drawn(rules: RuleBook, request: pytest.FixtureRequest) -> list[dict[str, Any
     return found
 
 
-@pytest.mark.whole
 def test_draws_break_one_rule_or_none(rules: RuleBook, drawn: list[dict[str, Any]]) -> None:
     broken = [rules.violations(p) for p in drawn]
     assert {len(b) for b in broken} == {0, 1}
@@ -128,7 +129,6 @@ def test_each_kind_of_kernel_has_its_share(drawn: list[dict[str, Any]]) -> None:
         ("forward_depthwise", "2026.06", {"filter": (3, 5)}, {("filter", 5), ("in_vec", 8)}),
     ],
 )
-@pytest.mark.whole
 def test_any_two_features_meet(
     variant: str, ck: str, held: dict[str, Any], among: set[tuple[str, Any]]
 ) -> None:
@@ -153,7 +153,6 @@ def _features(point: dict[str, Any], found: Drawn) -> Iterator[tuple[Any, Any]]:
     return combinations([(f.name, f.at(point)) for f in found.pairs.factors], 2)
 
 
-@pytest.mark.whole
 def test_kernels_that_break_a_rule_cover_no_pair(rules: RuleBook) -> None:
     found = draw(rules, {"variant": ("bwd_data",), "arch": ("gfx942",)}, 12, 1, broken=1)
     assert (len(found.points), found.legal, found.pairs) == (12, 0, None)
@@ -222,7 +221,6 @@ def test_small_tiles_come_rather(rules: RuleBook, drawn: list[dict[str, Any]]) -
     assert volumes(drawn)[len(drawn) // 2] * 2 < uniform[30]
 
 
-@pytest.mark.whole
 def test_the_same_seed_draws_the_same(rules: RuleBook) -> None:
     fixed = {"variant": ("bwd_data",), "arch": ("gfx942",)}
     first = draw(rules, fixed, 12, 3)

@@ -70,6 +70,7 @@ def test_a_small_forward_kernel_compiles(oracle: CompilerOracle) -> None:
 
 
 @pytest.mark.toolchain
+@pytest.mark.whole
 def test_a_missing_warp_tile_is_the_first_diagnostic(oracle: CompilerOracle) -> None:
     verdict = oracle.check({**POINT, "warp_tile_k": 8, "dtype": "fp32"})
     assert not verdict.ok

@@ -62,6 +62,7 @@ def test_draws_are_legal_and_of_each_family_and_gpu_in_turn() -> None:
         assert not BOOKS.of(str(point["variant"])).violations(point)
 
 
+@pytest.mark.whole
 def test_a_run_that_ended_goes_on(tmp_path: Path) -> None:
     first = _Compiler()
     found, left = registers.collect(_request(8), _data(tmp_path), first)

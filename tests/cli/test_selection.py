@@ -15,6 +15,8 @@ from ckrules.constraints.catalogs import STAGES
 from ckrules.support.errors import UsageError
 from tests.cli.run import SMALL, run, write
 
+pytestmark = pytest.mark.whole
+
 STORY = ("--arch", "gfx1201", "--variant", "bwd_weight", "--dtype", "fp16", "--ndim", "2")
 TINY = ("--catalog", "tiny", "--variant", "forward", "--dtype", "fp16", "--ndim", "2")
 

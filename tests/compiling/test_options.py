@@ -29,6 +29,8 @@ from tests.cli.run import run
 from tests.compiling import fake
 from tests.helpers.toolchain import require_toolchain
 
+pytestmark = pytest.mark.whole
+
 POST = "-mllvm -enable-post-misched=0"
 COERCE = "-mllvm -amdgpu-coerce-illegal-types=1"
 EARLY = "-mllvm -amdgpu-early-inline-all=true"

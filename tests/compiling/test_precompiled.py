@@ -16,6 +16,8 @@ from tests.compiling.kernels import SetHeaders
 from tests.compiling.test_parts import tools
 from tests.helpers.toolchain import require_toolchain
 
+pytestmark = pytest.mark.whole
+
 UNIT = """// a comment
 #define CKRULES_TYPES_ONLY 1
 #include "runtime/ckrules_device.h"

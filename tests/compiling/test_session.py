@@ -25,6 +25,8 @@ from tests.cli.run import run
 from tests.compiling import fake
 from tests.compiling.fake import build, rows
 
+pytestmark = pytest.mark.whole
+
 
 def test_results_are_stored_and_known_next_time(folder: Path, include: Path) -> None:
     first = build(folder, include)

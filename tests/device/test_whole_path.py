@@ -14,7 +14,7 @@ from tests.compiling import kernels
 from tests.device import reference_device, whole_path
 from tests.helpers.toolchain import require_toolchain
 
-pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
+pytestmark = [pytest.mark.toolchain, pytest.mark.slow, pytest.mark.whole]
 
 
 def test_points_become_kernels_whose_results_are_right(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from tests.cli.run import run
 from tests.cli.test_selection import BASE, CHANGES
 from tests.explore.client import TOKEN, total
 
+pytestmark = pytest.mark.whole
+
 SMALL = ("--variant", "forward_depthwise", "--arch", "gfx942", "--dtype", "fp16")
 
 

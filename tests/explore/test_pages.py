@@ -31,6 +31,8 @@ from ckrules.pictures.lds import KINDS
 from tests.cli.run import run
 from tests.explore.client import GIVEN, NAME, chips, client, subject, text, total
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[TestClient]:

@@ -22,6 +22,8 @@ from tests.cli.run import ILLEGAL, legal
 from tests.fuzz.conftest import PROFILE
 from tests.readers.test_formats import DATA, FILES
 
+pytestmark = pytest.mark.whole
+
 VALID = {name: (DATA / name).read_bytes() for name in FILES}
 PARTS = (
     b"", b"\x00", b"\xff", b'"', b"'", b"{", b"}", b"[", b"]", b"(", b")", b",", b":", b"=",

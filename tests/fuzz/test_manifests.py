@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,8 @@ from ckrules.compiling.toolchain import Toolchain
 from ckrules.support.errors import CkrulesError
 from tests.cli.run import run
 from tests.fuzz.conftest import PROFILE
+
+pytestmark = pytest.mark.whole
 
 GOOD: dict[str, Any] = {
     "name": "k", "family": "conv", "ck": "2025.11", "arch": "gfx942", "defines": [],

@@ -18,6 +18,8 @@ from tests.engine import backends
 
 from .restrictions import Texts, answers, domains
 
+pytestmark = pytest.mark.whole
+
 LONG = os.environ.get("CKRULES_FUZZ") == "long"
 CHUNKS = 25
 EACH = 2400 if LONG else 80

@@ -26,6 +26,8 @@ from ckrules.support.errors import CkrulesError
 
 from .restrictions import Domains, Texts, domains
 
+pytestmark = pytest.mark.whole
+
 LONG = os.environ.get("CKRULES_FUZZ") == "long"
 CHUNKS = 10
 EACH = 250 if LONG else 12  # spaces of a chunk and way

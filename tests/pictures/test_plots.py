@@ -18,6 +18,8 @@ from ckrules.ranking.ranker import Ranker
 from ckrules.ranking.training import Samples
 from tests.cli.run import run
 
+pytestmark = pytest.mark.whole
+
 DATA = Path(__file__).parents[1] / "data" / "measured.csv"
 WORDS = ("--measurements", str(DATA), "--ck", "2026.06", "--model", "none")
 

@@ -20,6 +20,8 @@ from ckrules.ranking.training import Samples
 from ckrules.ranking.trees import read as trees
 from tests.ranking.contents import MODEL, content
 
+pytestmark = pytest.mark.whole
+
 DATA = Path(__file__).parents[1] / "data" / "measured.csv"
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_predictions.json"
 ODD = (np.nan, 0.0, -0.0, 1e-35, -1e-35, 1e-36, np.inf, -np.inf, 1e300, 5e-324)

@@ -26,6 +26,8 @@ from tests.cli.run import run
 from tests.fuzz.conftest import PROFILE
 from tests.ranking.contents import MODEL, content, packed
 
+pytestmark = pytest.mark.whole
+
 DATA = Path(__file__).parents[1] / "data" / "measured.csv"
 BOOKS = Books("2026.06")
 ASKED = (

@@ -21,6 +21,8 @@ from ckrules.ranking.training import Samples, cross_validated, train
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
 
+pytestmark = pytest.mark.whole
+
 DATA = Path(__file__).parents[1] / "data" / "measured.csv"
 BOOKS = Books("2026.06")
 

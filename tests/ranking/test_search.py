@@ -15,6 +15,8 @@ from ckrules.ranking.search import Search
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
 
+pytestmark = pytest.mark.whole
+
 PROBLEM = "N=8,C=256,K=256,H=28,W=28,Y=3,X=3,pad=1"
 FORWARD = ("--variant", "forward", "--arch", "gfx950", "--dtype", "bf16")
 
