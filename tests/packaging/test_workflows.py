@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,28 @@ def test_make_certify_runs_what_make_test_leaves_out() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "--certify -m certify" in text
     assert "CKRULES_REQUIRE_TOOLCHAIN=1" in text
+
+
+def test_ci_runs_what_make_test_leaves_out() -> None:
+    assert "stage make test TEST_ARGS=--whole" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("args", "run"),
+    [
+        (("-o", "testpaths=tests/pictures"), False),
+        (("-o", "testpaths=tests/pictures", "--whole"), True),
+        (("-o", "testpaths=tests/pictures", "-k", "plots"), True),
+        (("tests/pictures",), True),
+    ],
+)
+def test_what_takes_long_runs_where_it_is_named(args: tuple[str, ...], run: bool) -> None:
+    """tests/pictures/test_plots.py is marked whole, tests/pictures/test_figures.py is not."""
+    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider")
+    listed = subprocess.run((*command, *args), capture_output=True, text=True, cwd=ROOT)
+    assert listed.returncode == 0
+    assert ("test_figures.py" in listed.stdout) == ("-k" not in args)
+    assert ("test_plots.py" in listed.stdout) == run
 
 
 @pytest.mark.parametrize("script", [".ci/run", "scripts/toolchain.sh", "scripts/action.sh"])
