@@ -164,7 +164,7 @@ class Cohort:
     """Instructions since all waves were given a turn."""
     spent: int = 0
     """Instructions since the last barrier."""
-    held: tuple[Any, ...] = (None,) * 6
+    held: tuple[Any, ...] = (None,) * 7
     """The arrays that `addresses` are of."""
     addresses: tuple[int, ...] = ()
     """Of registers, masks and slots, for native code."""

@@ -7,6 +7,7 @@ import pytest
 
 from ckrules.emulator.errors import FaultKind, UnknownInstructionError
 from ckrules.emulator.memory import BASE, SCRATCH_BASE, SHARED_BASE
+from ckrules.emulator.operands import Special
 from ckrules.emulator.writers import SEVERAL
 from tests.helpers.isa import Bench
 
@@ -237,6 +238,32 @@ def test_private_memory_is_each_lanes_own() -> None:
     ).run()
     assert (b.get(4)[0] == LANE * 65537).all()
     assert (b.get(5)[0] == LANE).all()
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_private_memory_is_apart_from_the_devices(arch: str, width: int) -> None:
+    """Native code once took offsets of 4 KiB and more, where allocations begin, as the device's."""
+    kind = ("dword", "b32") if width == 1 else (f"dwordx{width}", f"b{32 * width}")
+    given, found = (f"v[{r}:{r + width - 1}]" if width > 1 else f"v{r}" for r in (4, 8))
+    name, wait = (
+        (kind[0], "s_waitcnt vmcnt(0)") if arch == "gfx942" else (kind[1], "s_wait_loadcnt 0x0")
+    )
+    b = Bench(
+        f"scratch_store_{name} off, {given}, s1\n{wait}\nscratch_load_{name} {found}, off, s1",
+        arch,
+        scratch=8192,
+    )
+    address = b.memory.allocate(4096)
+    b.memory.write(address, DATA.tobytes())
+    b.s(1, 4096).mask(Special.EXEC, np.arange(b.lanes) % 3 != 1)
+    for i in range(width):
+        b.v(4 + i, np.arange(b.lanes, dtype=np.uint32) * 65537 + i)
+    b.run()
+    for i in range(width):
+        kept = np.arange(b.lanes) * 65537 + i
+        assert (b.get(8 + i)[0] == np.where(np.arange(b.lanes) % 3 != 1, kept, 0)).all()
+    assert b.memory.read(address, 4096) == DATA.tobytes()
 
 
 def test_private_memory_beyond_what_there_is_is_refused() -> None:

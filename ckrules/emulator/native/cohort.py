@@ -98,12 +98,19 @@ class TracedCohort:
 
     def read_parts(self, places: LaneAddresses, size: int) -> Parts:
         """What is in memory."""
-        found: Parts = self.trace.access("memory_load", places.start, size, places.room)
+        name, room = _memory(places, "load")
+        found: Parts = self.trace.access(name, places.start, size, room)
         return found
 
     def write_parts(self, places: LaneAddresses, data: Any, size: int) -> None:
         """Stores to memory."""
-        self.trace.access("memory_store", places.start, size, places.room, data)
+        name, room = _memory(places, "store")
+        self.trace.access(name, places.start, size, room, data)
+
+
+def _memory(places: LaneAddresses, what: str) -> tuple[str, Any]:
+    """Which function accesses memory, and up to where; a lane's own memory has its size."""
+    return (f"private_{what}", None) if places.private else (f"memory_{what}", places.room)
 
 
 def traced(run: Run, lanes: int) -> NativeForm | None:

@@ -207,11 +207,12 @@ class Driver:
 
     def _enter(self, c: Cohort, state: Any) -> dict[str, list[Outstanding]]:
         native, lds = self.native, self.chunk.lds
-        arrays = c.v, c.a, c.s, c.scc, c.exec, c.slots
+        arrays = c.v, c.a, c.s, c.scc, c.exec, c.slots, c.scratch
         if any(map(is_not, arrays, c.held)):
             c.held, c.addresses = arrays, tuple(each.ctypes.data for each in arrays)
-        state.v, state.a, state.s, state.scc, state.exec, state.slots = c.addresses
+        state.v, state.a, state.s, state.scc, state.exec, state.slots, state.scratch = c.addresses
         state.n, state.full, state.wave = len(c.slots), c.full, c.wave
+        state.scratch_size = c.scratch.shape[2]
         state.told = FaultKind.REPEATED_WRITE in self.chunk.faults
         state.epoch, state.atomics, state.alike = lds.epoch, lds.atomics, lds.alike
         if self.stamped is not lds.written:

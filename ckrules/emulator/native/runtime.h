@@ -28,8 +28,8 @@ struct ctx {
   i64 lds_stride, lds_size, unit, parts, epoch, wave, atomics;
   i32 *written, *read;
   i64 *slots, alike;
-  u8 *memory;
-  i64 *starts, *ends, ranges;
+  u8 *memory, *scratch;
+  i64 *starts, *ends, ranges, scratch_size;
   i32 *writers;
   i64 *numbers, waves, told;
   i64 *address, *room;
@@ -322,6 +322,34 @@ static int memory_store(ctx *c, int size, int first) {
       }
       if (bad) return 1;
     }
+  }
+  return 0;
+}
+/* A lane's own memory */
+static int private_outside(ctx *c, int size) {
+  for (long x = 0; x < c->n * LANES; x++)
+    if (c->exec[x] && (c->address[x] < 0 || c->address[x] + size > c->scratch_size)) return 1;
+  return 0;
+}
+static int private_load(ctx *c, int size, int first) {
+  long count = c->n * LANES;
+  if (private_outside(c, size)) return 1;
+  for (long x = 0; x < count; x++) {
+    u32 word[4] = {0, 0, 0, 0};
+    if (c->exec[x]) memcpy(word, c->scratch + x * c->scratch_size + c->address[x], size);
+    for (long k = 0; k < (size < 4 ? 1 : size / 4); k++) c->data[(first + k) * count + x] = word[k];
+  }
+  return 0;
+}
+static int private_store(ctx *c, int size, int first) {
+  long count = c->n * LANES;
+  (void)first;
+  if (private_outside(c, size)) return 1;
+  for (long x = 0; x < count; x++) {
+    u32 word[4];
+    if (!c->exec[x]) continue;
+    for (long k = 0; k < (size < 4 ? 1 : size / 4); k++) word[k] = c->data[k * count + x];
+    memcpy(c->scratch + x * c->scratch_size + c->address[x], word, size);
   }
   return 0;
 }
