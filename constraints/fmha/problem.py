@@ -172,11 +172,18 @@ class AttentionProblem:
     def cached_rows(self) -> tuple[int, ...]:
         """Rows of K and V before others are appended: of the first sequence most.
 
+        Of others with pages so many that the last new row is the first of a page, if there are.
+
         >>> parse("b=3,h=1,s=4,s_k=100,d=64").cached_rows
         (96, 60, 60)
+        >>> parse("b=3,h=1,s=4,s_k=100,d=64,page=16").cached_rows
+        (96, 93, 93)
         """
         longest = self.seqlen_k - self.appended_rows
-        return (longest, *[longest * 5 // 8] * (self.batch - 1))
+        other = longest * 5 // 8
+        if self.page > 0 and (last := longest - (self.seqlen_k - 1) % self.page) >= 0:
+            other = last
+        return (longest, *[other] * (self.batch - 1))
 
     def rows_of(self, name: str) -> tuple[int, ...]:
         """The lengths of the sequences of ``q`` or ``k``: one has the longest, others the rest.

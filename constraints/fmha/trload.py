@@ -168,25 +168,30 @@ def scores_have_a_place(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
-    "FMHA071", "scores-of-waves-in-another-order", kind="wrong-result",
-    applies=lambda c: (c.pipeline == "qr_async_trload") & (c.wave_n0 > 1),
-    says=["a lane reads 4 neighbours along K from LDS, and product 1 takes others: {warp_tile_m1 * warp_tile_k1=}, expected 256",
-          "scores of waves come from LDS by rows, and product 1 takes them by columns: tile_m0 = {tile_m0}, {wave_m1 * warp_tile_m1=}, tile_n0 = {tile_n0}, warp_tile_k1 = {warp_tile_k1}"],
-    source=[f"{_TRLOAD_POLICY}: MakeSRegTileDistribution (K3, sequence<1, 2, 2, 2>), GetPVBlockGemm (WGAttrNumAccessEnum::Double), MakePRegTileDistribution (sequence<2, 1>; run; so in ROCm/rocm-libraries @ 925db99, read)",
+    "FMHA071", "scores-in-another-order", kind="wrong-result",
+    applies=lambda c: c.pipeline == "qr_async_trload",
+    says=["a lane reads 4 neighbours along K from LDS, and product 1 takes others: wave_n0 = {wave_n0}, {warp_tile_m1 * warp_tile_k1=}, expected 256",
+          "scores come by rows, and product 1 takes them by columns: tile_m0 = {tile_m0}, {wave_m1 * warp_tile_m1=}, tile_n0 = {tile_n0}, warp_tile_k1 = {warp_tile_k1}"],
+    source=[f"{_TRLOAD_POLICY}: GetQKBlockGemm (GemmLoopOrder::MNK), MakeSRegTileDistribution (K3, sequence<1, 2, 2, 2>), GetPVBlockGemm (WGAttrNumAccessEnum::Double), MakePRegTileDistribution (sequence<2, 1>; run; so in ROCm/rocm-libraries @ 925db99, read)",
             f"{_TRLOAD_PIPELINE}: p_tile.get_thread_buffer() = cast_tile<PDataType>(p_compute).get_thread_buffer()"],
-    accepts=[{**TRLOAD, **_PAIRED}], rejects=[{**TRLOAD, **_PAIRED, "warp_tile_k1": 16}, {**TRLOAD, **_PAIRED, "warp_tile_m1": 16, "warp_tile_n1": 16, "warp_tile_k1": 16}],
+    accepts=[TRLOAD, {**TRLOAD, **_PAIRED}],
+    rejects=[{**TRLOAD, **_PAIRED, "warp_tile_k1": 16}, {**TRLOAD, **_PAIRED, "warp_tile_m1": 16, "warp_tile_n1": 16, "warp_tile_k1": 16},
+             {**TRLOAD, "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_k0": 32, "warp_tile_m1": 16, "warp_tile_n1": 16, "warp_tile_k1": 32}],
 )  # fmt: skip
-def scores_of_waves_keep_their_order(c: AttentionQuantities) -> BoolExpr:
-    """Scores that waves of qr_async_trload exchange by LDS come in the order of product 1.
+def scores_keep_their_order(c: AttentionQuantities) -> BoolExpr:
+    """Scores of qr_async_trload are in the order in which product 1 takes them.
 
-    Why: registers are assigned as they are. A lane reads neighbours along K, of which the longer
-    warp tiles take two parts; and all of a row of warp tiles first, where product 1 goes along M
-    first. Of eight kernels that were run four are wrong, as this says.
+    Why: registers are assigned as they are. Product 0, and LDS by which waves along N exchange
+    scores, give all of a row of warp tiles first; product 1 goes along M first. From LDS a lane
+    reads neighbours along K, of which the longer warp tiles take two parts. Of 11 kernels with
+    several warp tiles along M and along K that were run all are wrong; of eight with waves along N
+    four are, as this says.
 
-    Fix: use a warp tile 32x32x8 or 16x16x16 for product 1, of which waves cover tile_m0 at once.
+    Fix: use a warp tile of product 1 of which waves cover tile_m0 at once; behind waves along N
+    32x32x8 or 16x16x16.
     """
     order = (c.tile_m0 == c.wave_m1 * c.warp_tile_m1) | (c.tile_n0 == c.warp_tile_k1)
-    return all_of(c.warp_tile_m1 * c.warp_tile_k1 == 256, order)
+    return all_of((c.wave_n0 == 1) | (c.warp_tile_m1 * c.warp_tile_k1 == 256), order)
 
 
 @rule(

@@ -1,7 +1,7 @@
 """KPROB: sizes that the kernels before and after attention are made for.
 
 Rows without padding are right, whole blocks or not, as runs show: what lies behind the sequence is
-behind the end that loads and stores are told of.
+behind the end that loads and stores are told of, but in a second page (KPROB007).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ _APPEND = "ops/fmha/kernel/fmha_fwd_appendkv_kernel.hpp"
 _ROPE = "ops/fmha/block/block_rotary_embedding.hpp: BlockRotaryEmbedding::apply"
 _ROTATED = {**AN_APPEND, "pad_d": True, "rope": "inter", "p_rope": 1}
 _PAGED = {**AN_APPEND, "paged_kv": True}
+_BARE = {**_PAGED, "pad_sk": False}
 _JOIN = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view"
 
 
@@ -101,20 +102,50 @@ def appended_columns_are_whole(c: StepFit) -> BoolExpr:
 @rule(
     "KPROB004", "new-rows-beyond-two-pages", kind="wrong-result",
     applies=lambda c: (c.variant == APPEND) & c.paged_kv,
-    says="a block of new rows lies in two pages at most: appended = {p_appended}, tile_sk = {tile_sk}, page = {p_page}",
+    says="a block of new rows lies in two pages at most: appended = {p_appended}, tile_sk = {tile_sk}, page = {p_page}, seqlen_k = {p_seqlen_k}, batch = {p_batch}",
     source="ops/fmha/pipeline/block_fmha_fwd_appendkv_pipeline.hpp: is_cross_block, move_to_block(i_page_block_k + 1)",
-    accepts=[_PAGED, {**_PAGED, "p_page": 16, "p_appended": 17}],
-    rejects=[{**_PAGED, "p_page": 16}, {**_PAGED, "p_page": 62}],
+    accepts=[_PAGED, {**_PAGED, "p_page": 16, "p_appended": 17}, {**_PAGED, "p_page": 32}],
+    rejects=[{**_PAGED, "p_page": 16}, {**_PAGED, "p_page": 62}, {**_PAGED, "p_page": 32, "p_batch": 2}],
 )  # fmt: skip
 def new_rows_are_in_two_pages(c: StepFit) -> BoolExpr:
     """The new rows of a block are one more than those of a page at most.
 
     Why: a block stores its rows in the page where they begin and once more in the next. Where they
-    begin at the last row of a page, those of a third page are never stored.
+    begin at the last row of a page, those of a third page are never stored. Of a single sequence
+    it is known where they begin, if blocks are whole pages.
 
     Fix: use larger pages, or a kernel with a smaller tile_sk.
     """
-    return minimum(c.p_appended, c.tile_sk) <= c.p_page + 1
+    rows, before = minimum(c.p_appended, c.tile_sk), c.p_seqlen_k - c.p_appended
+    known = all_of(
+        c.p_batch == 1, c.tile_sk % c.p_page == 0, before % c.p_page + rows <= 2 * c.p_page
+    )
+    return (rows <= c.p_page + 1) | known
+
+
+@rule(
+    "KPROB007", "part-blocks-in-two-pages", kind="wrong-result",
+    applies=lambda c: (c.variant == APPEND) & c.paged_kv & ~c.pad_sk,
+    says="the kernel pads no rows, and new rows that are not a whole block may go on in the next page: appended = {p_appended}, tile_sk = {tile_sk}, page = {p_page}, seqlen_k = {p_seqlen_k}, batch = {p_batch}",
+    source=["ops/fmha/block/page_block_navigator.hpp: PageBlockNavigator::move_to_block replaces desc_ alone (run; CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
+            "ops/fmha/pipeline/block_fmha_fwd_appendkv_pipeline.hpp: store_tile after move_to_block"],
+    accepts=[{**_BARE, "p_appended": 64}, {**_BARE, "p_appended": 65}, {**_BARE, "p_appended": 20}],
+    rejects=[{**_BARE, "p_seqlen_k": 1030, "p_appended": 20}, {**_BARE, "p_batch": 2, "p_appended": 20}],
+)  # fmt: skip
+def part_blocks_are_in_one_page(c: StepFit) -> BoolExpr:
+    """Without pad_sk new rows that are not a whole block lie in one page.
+
+    Why: where a block's rows go on in the next page, the window gets the lengths of that page and
+    keeps the end of its buffer, which is that of a whole page. Without padding nothing else hides
+    the rows behind the new ones: zeros are stored there, behind the end of the sequence. Of several
+    sequences the others have any length up to the longest.
+
+    Fix: use a kernel with pad_sk.
+    """
+    rest: IntExpr = c.p_appended % c.tile_sk
+    before, first = c.p_seqlen_k - c.p_appended, (c.p_appended - rest) % c.p_page
+    longest = (c.p_seqlen_k - rest) % c.p_page
+    return (rest <= 1) | (ite(c.p_batch == 1, longest, first + before) + rest <= c.p_page)
 
 
 @rule(
