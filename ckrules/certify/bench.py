@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, trial_key
+from ckrules.certify.trials import (
+    BUILD,
+    UNBUILT,
+    Trial,
+    TrialStore,
+    reference_digest,
+    trial_key,
+)
 from ckrules.codegen.generate import Generator
 from ckrules.compiling import tasks
 from ckrules.compiling.database import FILE
@@ -29,6 +36,7 @@ from ckrules.device.pool import WorkerPool
 from ckrules.device.prediction import SupportPrediction, predict
 from ckrules.device.varied import varied
 from ckrules.kernels.config import Config
+from ckrules.kernels.families import problems_of
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -193,7 +201,7 @@ class Bench:
         """The answer on one kernel: what is stored, and what is built and run for the rest."""
         answer = TrialAnswer(name=kernel.entry.name)
         problems = self._problems(kernel)
-        keys = {p: trial_key(kernel.key, str(p), str(self.manner.options)) for p, _ in problems}
+        keys = {p: self._key(kernel, p) for p, _ in problems}
         known = {p: t for p, key in keys.items() if (t := self.store.get(key)) is not None}
         refused = self.store.get(trial_key(kernel.key, BUILD))
         if refused is None and len(known) < len(problems):
@@ -210,6 +218,12 @@ class Bench:
             known |= self._run(kernel, rest, keys, answer)
         answer.trials = [(known[p], said) for p, said in problems if p in known]
         return answer
+
+    def _key(self, kernel: _Kernel, problem: Problem) -> str:
+        config = kernel.entry.config
+        tensors = problems_of(config["variant"]).tensors(problem, config)
+        references = reference_digest(type(problem), type(tensors))
+        return trial_key(kernel.key, str(problem), str(self.manner.options), references)
 
     def _problems(self, kernel: _Kernel) -> list[tuple[Problem, SupportPrediction | None]]:
         """What the kernel is asked to compute, and what the problem rules say of it.

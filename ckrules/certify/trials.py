@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -100,7 +101,7 @@ class TrialStore(KeyedStore[Trial]):
 
 
 def trial_key(*parts: str) -> str:
-    """What a trial depends on as one hash: kernel, problem, orders, executor."""
+    """What a trial depends on as one hash: kernel, problem, orders, references, executor."""
     digest = hashlib.sha256()
     for part in (*parts, executor_digest()):
         digest.update(part.encode() + b"\0")
@@ -109,12 +110,26 @@ def trial_key(*parts: str) -> str:
 
 @cache
 def executor_digest() -> str:
-    """A hash of the emulator: Python, C, tables; Python's comments and docstrings do not count.
+    """A hash of the emulator: Python, C, tables; Python's comments and docstrings do not count."""
+    return _digest(_sources())
 
-    What the references are is not in it: a problem's text stands for what it should give.
+
+@cache
+def reference_digest(*kinds: type) -> str:
+    """A hash of the modules of classes and their bases: of a problem, and of its tensors.
+
+    >>> from ckrules.constraints.fmha.problem import AttentionProblem
+    >>> len(reference_digest(AttentionProblem))
+    64
     """
+    modules = {base.__module__: None for kind in kinds for base in kind.__mro__}
+    specs = (find_spec(m) for m in modules if m.partition(".")[0] not in sys.stdlib_module_names)
+    return _digest(Path(s.origin) for s in specs if s and s.origin)
+
+
+def _digest(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in _sources():
+    for path in paths:
         if path.suffix != ".py":
             digest.update(path.read_bytes())
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sqlite3
 import subprocess
@@ -26,7 +27,15 @@ from ckrules.certify.numeric_report import notes, numeric_json, numeric_lines
 from ckrules.certify.numeric_run import Draws, NumericFindings, NumericRun
 from ckrules.certify.numerics import NumericCase, NumericMatrix, applicable, judged
 from ckrules.certify.seen import read_seen
-from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, executor_digest, trial_key
+from ckrules.certify.trials import (
+    BUILD,
+    UNBUILT,
+    Trial,
+    TrialStore,
+    executor_digest,
+    reference_digest,
+    trial_key,
+)
 from ckrules.compiling.database import ResultsError
 from ckrules.constraints import book
 from ckrules.device.interface import UNLAUNCHABLE
@@ -405,6 +414,18 @@ def test_a_trial_depends_on_kernel_problem_orders_and_executor(
     keys.append(trial_key("a", "p", "o"))
     assert len({*keys}) == 4
     assert len(executor_digest()) == 64
+
+
+def test_a_trial_depends_on_the_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where other rows were cached, trials of the same problem's text were taken for its own."""
+    digests = set()
+    for number, text in enumerate(("A = 1", "# a comment\nA = 1", "A = 2")):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "of_a_test.py").write_text(f"{text}\nclass Kind: ...\n")
+        monkeypatch.syspath_prepend(tmp_path / str(number))
+        monkeypatch.delitem(sys.modules, "of_a_test", raising=False)
+        digests.add(reference_digest(importlib.import_module("of_a_test").Kind))
+    assert len(digests) == 2
 
 
 # -- labels ----------------------------------------------------------------------------------
