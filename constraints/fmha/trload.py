@@ -360,6 +360,32 @@ def columns_are_changed_back(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
+    "FMHA072", "tiles-that-begin-at-other-rows", kind="wrong-result",
+    applies=_halves,
+    says=["tiles of K begin at rows whose columns LDS changes about otherwise: tile_n0 = {tile_n0}, tile_m0 = {tile_m0}, tile_k0 = {tile_k0}, {q_columns // 8=}",
+          "tiles of V begin at rows whose columns LDS changes about otherwise: tile_n0 = {tile_n0} is not a multiple of {tile_n1 // warp_tile_m1=}"],
+    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: run_, make_k_dram and make_v_dram, make_xor_transform over height (run; so in ROCm/rocm-libraries @ 07c8e14, read) and length",
+            f"{_TRLOAD_POLICY}: MakeKLdsBlockDescriptor, MakeVLdsBlockDescriptor",
+            "core/algorithm/coordinate_transform.hpp: xor_t, the row modulo the number of groups"],
+    accepts=[TRLOAD, _DECODE, {**TRLOAD, **WIDE, "tile_n0": 32, "tile_n1": 256},
+             {**_DECODE, **WIDE, "tile_n1": 256}],
+    rejects=[{**TRLOAD, **WIDE, "tile_n0": 16, "tile_n1": 256, "@ck": "2025.11"}],
+)  # fmt: skip
+def tiles_begin_at_whole_turns(c: AttentionQuantities) -> BoolExpr:
+    """Tiles of K and V begin at multiples of the groups of columns that a row has.
+
+    Why: groups are numbered by exclusive or with the row modulo their number, in memory with the
+    row of the sequence, in LDS with the row of the tile. A group is 8 elements of K, and a warp
+    tile of V. Where the two rows differ, a group is not found where it was put. Of six kernels
+    with heads of 256 and tile_n0 = 16 that were run five are wrong; the other loads K in steps.
+
+    Fix: use a larger tile_n0, or with few rows of Q a smaller tile_k0.
+    """
+    keys, values = maximum(_key_columns(c) // 8, 1), maximum(c.tile_n1 // c.warp_tile_m1, 1)
+    return all_of(c.tile_n0 % keys == 0, c.tile_n0 % values == 0)
+
+
+@rule(
     "FMHA053", "transposing-loads-of-other-width", kind="compile",
     applies=_halves,
     says="LDS is read transposed by 4 elements: a thread has {v_elements} elements of V's step, expected 4, or 8 and more",

@@ -77,6 +77,10 @@ _TWO = "global_load_dword v1, v0, s[0:1]\nglobal_load_dword v2, v0, s[0:1]\n"
     ("ds_read_b32 v1, v0\nglobal_load_dword v1, v0, s[0:1]", "gfx942", True),
     ("flat_load_dword v1, v[8:9]\nglobal_load_dword v1, v0, s[0:1]", "gfx942", True),
     ("ds_bpermute_b32 v1, v0, v2\nv_mov_b32 v3, v1", "gfx942", True),
+    # as clang 22 writes it: LGKM_CNT has four bits, so that of 16 reads the first has ended
+    ("ds_read_b32 v1, v0\n" + "".join(f"ds_read_b32 v{i}, v0\n" for i in range(4, 19)) + "s_waitcnt vmcnt(0)\nv_mov_b32 v3, v1", "gfx942", False),
+    ("ds_read_b32 v1, v0\n" + "".join(f"ds_read_b32 v{i}, v0\n" for i in range(4, 18)) + "s_waitcnt vmcnt(0)\nv_mov_b32 v3, v1", "gfx942", True),
+    ("ds_load_b32 v1, v0\n" + "".join(f"ds_load_b32 v{i}, v0\n" for i in range(4, 19)) + "s_waitcnt vmcnt(0)\nv_mov_b32 v3, v1", "gfx1100", True),
     ("buffer_load_dwordx4 v[8:11], v0, s[4:7], 0 offen\nv_mfma_f32_4x4x1_16b_f32 v[20:23], v10, v1, 0", "gfx942", True),
 ])  # fmt: skip
 def test_registers_used_before_their_wait(text: str, arch: str, bad: bool) -> None:

@@ -110,6 +110,13 @@ class Wait:
             c.wait(counter, left)
 
 
+_LGKM_OF_GFX9 = 15
+"""What LGKM_CNT of four bits says where an instruction names other counters alone.
+
+Source: LLVM, AMDGPUBaseInfo.cpp, getLgkmcntBitMask (six bits from gfx10 on).
+"""
+
+
 def _wait_all(d: Decoded) -> Run:
     """S_WAITCNT: counters by name, or all of them in one number."""
     limits: list[tuple[str, int]] = []
@@ -121,6 +128,8 @@ def _wait_all(d: Decoded) -> Run:
             limits += [(name, 0) for name in _COUNTERS.values()]
         else:
             raise UnknownInstructionError(f"{d.line}: counters in one number")
+    if d.target.generation < 10 and "lgkm" not in dict(limits):
+        limits.append(("lgkm", _LGKM_OF_GFX9))
     return Wait(tuple(limits))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ckrules.constraints.fmha.examples import ASYNC
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of, any_of, ite
+from ckrules.engine.expr import BoolExpr, all_of, any_of, ite, maximum
 from ckrules.engine.rules import rule
 
 _KERNEL = "ops/fmha/kernel/fmha_fwd_kernel.hpp: pad_tensor_view of Q, K, V and O"
@@ -20,6 +20,10 @@ _PIPELINES = (
 )
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FmhaFwdApiTrait {}(CK 2025.11)"
 _TRLOAD: Mapping[str, Any] = {"arch": "gfx950", "pipeline": "qr_async_trload", "trload": True}
+_SHORT: Mapping[str, Any] = {
+    **_TRLOAD, "hdim": 256, "tile_k0max": 256, "tile_n1": 256, "p_hdim": 256, "p_hdim_v": 256, "tile_m0": 16,
+    "wave_m0": 1, "wave_m1": 1, **{f"warp_tile_{x}{p}": 16 for x in "mnk" for p in "01"},
+}  # fmt: skip
 _BIAS: Mapping[str, Any] = {"mask": "mask", "p_mask": 1, "bias": "bias", "p_bias": 1}
 _PAGED: Mapping[str, Any] = {
     "variant": "fmha_fwd_splitkv", "paged_kv": True, "lse": True, "pad_s": True, "pad_sk": True,
@@ -222,6 +226,25 @@ def transposing_heads_are_vectors(c: AttentionFit) -> BoolExpr:
     """
     vector = 16 // c.element_bytes
     return all_of(c.p_hdim % vector == 0, c.p_hdim_v % vector == 0)
+
+
+@rule(
+    "FPROB048", "blocks-of-q-that-begin-at-other-rows", kind="wrong-result",
+    applies=lambda c: all_of(c.pipeline == "qr_async_trload", c.element_bytes == 2),
+    says="blocks of Q behind the first begin at rows whose columns LDS changes about otherwise: seqlen_q = {p_seqlen_q}, tile_m0 = {tile_m0}, {q_columns // 8=}",
+    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: run_, make_q_dram, make_xor_transform over seqlen_q (run; so in ROCm/rocm-libraries @ 07c8e14, read)",
+            "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: MakeQLdsBlockDescriptor"],
+    accepts=[_TRLOAD, {**_SHORT, "p_seqlen_q": 16}], rejects=[_SHORT],
+)  # fmt: skip
+def blocks_of_q_begin_at_whole_turns(c: AttentionFit) -> BoolExpr:
+    """Blocks of Q behind the first begin at multiples of a row's groups of 8 columns.
+
+    Why: as of K (FMHA072): memory changes columns about by the row of the sequence, LDS by the row
+    of the block. The first block has both alike, which is all that kernels for few rows are for.
+
+    Fix: use a larger tile_m0.
+    """
+    return (c.p_seqlen_q <= c.tile_m0) | (c.tile_m0 % maximum(c.q_columns // 8, 1) == 0)
 
 
 @rule(
