@@ -232,7 +232,7 @@ def transposing_heads_are_vectors(c: AttentionFit) -> BoolExpr:
     "FPROB048", "blocks-of-q-that-begin-at-other-rows", kind="wrong-result",
     applies=lambda c: all_of(c.pipeline == "qr_async_trload", c.element_bytes == 2),
     says="blocks of Q behind the first begin at rows whose columns LDS changes about otherwise: seqlen_q = {p_seqlen_q}, tile_m0 = {tile_m0}, {q_columns // 8=}",
-    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: run_, make_q_dram, make_xor_transform over seqlen_q (run; so in ROCm/rocm-libraries @ 07c8e14, read)",
+    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: run_, q_dram, make_xor_transform over seqlen_q (run; so in ROCm/rocm-libraries @ 07c8e14, read)",
             "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload_policy.hpp: MakeQLdsBlockDescriptor"],
     accepts=[_TRLOAD, {**_SHORT, "p_seqlen_q": 16}], rejects=[_SHORT],
 )  # fmt: skip
