@@ -14,14 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ckrules.certify.trials import (
-    BUILD,
-    UNBUILT,
-    Trial,
-    TrialStore,
-    reference_digest,
-    trial_key,
-)
+from ckrules.certify.trials import BUILD, UNBUILT, Trial, TrialStore, reference_digest, trial_key
 from ckrules.codegen.generate import Generator
 from ckrules.compiling import tasks
 from ckrules.compiling.database import FILE

@@ -53,7 +53,8 @@ def test_references_are_those_of_loops(changed: dict[str, Any], more: str) -> No
     right: dict[str, Any] = {n: data[n].astype(float).copy() for n in found}
     rotated = "q" in found
     assert rotated == (changed.get("rope", "no") != "no")
-    for sequence, first in enumerate(p.cached_rows):
+    # the second sequence ends one row into a page, if there are pages
+    for sequence, first in enumerate((8, {3: 6, 5: 7}.get(p.page, 5))):
         for head in range(p.heads if rotated else 0):
             for i in range(p.seqlen_q):
                 place = first + (i if p.mask == "causal" else 0)
