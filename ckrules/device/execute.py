@@ -127,7 +127,7 @@ class Runner:
                 self.device.synchronize()
                 self.phase(Phase.COMPARE)
 
-            outcome = _observed(self.device, _judged(tensors, known, memory, again, _blocks(steps)))
+            outcome = _observed(self.device, _judged(tensors, known, memory, again, steps))
             timed = job.repeat >= 1 and self.device.info.has_clock
             if outcome.status is not RunStatus.OK or not timed:
                 return outcome
@@ -245,17 +245,24 @@ class _Memory:
         mask = self._device.written(self.addresses[tensor.name], self.sizes[tensor.name])
         return None if mask is None else equal_bytes(tensor, mask.tobytes(), 0)
 
-    def wrote_between(self, tensor: Tensor, tensors: Tensors) -> bool:
+    def wrote_between(self, tensor: Tensor, steps: Sequence[Fill | HostLaunch]) -> bool:
         """Whether the launches wrote what lies between the rows of a result.
 
-        Where results are added, the whole of it is cleared beforehand.
+        Where results are added, the steps before the launches clear it.
         """
         from ckrules.device.dtypes import nan_byte
         from ckrules.device.tensors import between
 
         if not tensor.apart:
             return False
-        clean = 0 if tensors.parts(tensor.name) > 1 else nan_byte(tensor.dtype)
+        size, first = self.sizes[tensor.name], self.addresses[tensor.name]
+        before = bytearray([nan_byte(tensor.dtype)]) * size
+        for step in steps:
+            if isinstance(step, Fill) and first <= step.address < first + size:
+                at = step.address - first
+                end = min(at + step.bytes, size)
+                before[at:end] = bytes(end - at)
+        clean = between(tensor, bytes(before))
         return bool((between(tensor, self.read(tensor.name)) != clean).any())
 
     def refill(self, name: str, value: int) -> None:
@@ -346,11 +353,15 @@ def same_tensors(info: Info, tensors: Tensors) -> None:
 
 
 def _judged(
-    tensors: Tensors, known: ProblemData, memory: _Memory, again: Callable[[], None], blocks: int
+    tensors: Tensors,
+    known: ProblemData,
+    memory: _Memory,
+    again: Callable[[], None],
+    steps: Sequence[Fill | HostLaunch],
 ) -> RunOutcome:
     """What the results came to together; patterns are those of the first wrong one.
 
-    ``again`` launches once more, for what only a second launch can tell.
+    ``again`` carries the steps out once more, for what only a second launch can tell.
     """
     from ckrules.device.tensors import results
 
@@ -358,8 +369,9 @@ def _judged(
     between = [
         f"between the rows of {t.name}"
         for t in tensor_of.values()
-        if memory.wrote_between(t, tensors)
+        if memory.wrote_between(t, steps)
     ]
+    blocks = _blocks(steps)
     parts = [
         _compared(tensors, tensor_of[e.name], e, memory, again, blocks) for e in known.expected
     ]

@@ -13,9 +13,9 @@ import pytest
 from ckrules.device import execute
 from ckrules.device.dtypes import decode, from_bytes
 from ckrules.device.execute import Runner
-from ckrules.device.hostlib import HostLaunch, Info
+from ckrules.device.hostlib import Fill, HostLaunch, Info
 from ckrules.device.jobs import Job
-from ckrules.device.tensors import from_memory, size, to_memory
+from ckrules.device.tensors import from_memory, placed, size, to_memory
 from ckrules.kernels.parts import Division, ResultAxis, Tensor
 from tests.device.reference_device import ReferenceDevice
 
@@ -96,9 +96,12 @@ class ToyKernel:
 
     def plan(
         self, problem: Length, addresses: Sequence[int], workspace: int = 0, room: Any = None
-    ) -> list[HostLaunch]:
+    ) -> list[Fill | HostLaunch]:
         args = b"".join(a.to_bytes(8, "little") for a in addresses)
-        return [HostLaunch("k__main", (1, 1, 1), (64, 1, 1), args, 0)]
+        launch = HostLaunch("k__main", (1, 1, 1), (64, 1, 1), args, 0)
+        result = next(t for t in Toy(problem).all if t.name == "sum")
+        clear = Fill(addresses[list(INFO.tensors).index("sum")], size(result))
+        return [clear, launch] if self.info.name == "cleared" else [launch]
 
 
 def opened(folder: Path, name: str) -> tuple[ToyKernel, bytes]:
@@ -109,11 +112,14 @@ def opened(folder: Path, name: str) -> tuple[ToyKernel, bytes]:
 
 
 class ToyDevice(ReferenceDevice):
-    """Computes what is launched; ``spoilt`` loses its last tile, 0 is added behind ``passed``."""
+    """Computes what is launched; ``spoilt`` loses its last tile, 0 is added behind ``passed``.
 
-    def __init__(self, spoilt: str = "", passed: str = "") -> None:
+    Ones are stored between the rows of ``crossed``.
+    """
+
+    def __init__(self, spoilt: str = "", passed: str = "", crossed: str = "") -> None:
         super().__init__()
-        self._spoilt, self._passed = spoilt, passed
+        self._spoilt, self._passed, self._crossed = spoilt, passed, crossed
 
     def launch(self, module: bytes, entry: str, grid: Any, block: Any, args: bytes) -> None:
         assert self._work is not None
@@ -127,7 +133,12 @@ class ToyDevice(ReferenceDevice):
             results[self._spoilt][8:] = 0
         for tensor, at in given.items():
             if tensor.name in results:
-                self.write(at, to_memory(tensor, results[tensor.name]).tobytes())
+                made = to_memory(tensor, results[tensor.name])
+                held = from_bytes(self.read(at, size(tensor)), tensor.dtype).copy()
+                if tensor.name == self._crossed:
+                    held[...] = 1
+                placed(tensor, held)[...] = placed(tensor, made.ravel())
+                self.write(at, held.tobytes())
             if tensor.name == self._passed:
                 one = replace(tensor, shape=(1,))
                 there = from_memory(one, self.read(at + size(tensor), size(one)))
@@ -185,14 +196,32 @@ def test_what_lies_around_and_between_operands_is_nan(dtype: str) -> None:
     assert np.isnan(decode(held, dtype)).sum() == 4
 
 
+def apart(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives a result of the toy three rows, with gaps between them."""
+    own = [replace(t, shape=(3, 4), order=(0, 1)) for t in Toy(Length(12)).all]
+    changed = tuple(replace(t, dtype=dtype, pitch=6) if t.name == name else t for t in own)
+    monkeypatch.setattr(Toy, "all", changed)
+
+
 @pytest.mark.parametrize("dtype", ["fp16", "fp8", "fp8_fnuz"])
 @pytest.mark.parametrize("name", ["sum", "total"])
 def test_what_lies_between_rows_of_a_result_is_left_alone(
     dtype: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also of one that is read and written, such as a cache to which rows are appended."""
-    own = [replace(t, shape=(3, 4), order=(0, 1)) for t in Toy(Length(12)).all]
-    changed = tuple(replace(t, dtype=dtype, pitch=6) if t.name == name else t for t in own)
-    monkeypatch.setattr(Toy, "all", changed)
+    apart(name, dtype, monkeypatch)
     outcome = Runner(ToyDevice()).run(job())
     assert (outcome.status, outcome.detail) == ("ok", "")
+    outcome = Runner(ToyDevice(crossed=name)).run(job())
+    assert (outcome.status, outcome.detail) == ("wrong", f"wrote between the rows of {name}")
+
+
+def test_what_lies_between_rows_may_be_cleared_before_a_single_part_is_added(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of a token's rows, to which each of its experts adds."""
+    apart("sum", "fp16", monkeypatch)
+    outcome = Runner(ToyDevice()).run(job("cleared"))
+    assert (outcome.status, outcome.detail) == ("ok", "")
+    outcome = Runner(ToyDevice(crossed="sum")).run(job("cleared"))
+    assert (outcome.status, outcome.detail) == ("wrong", "wrote between the rows of sum")
