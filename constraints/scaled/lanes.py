@@ -42,25 +42,28 @@ def weights_are_for_waves_of_64(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL039", "scales-of-neighbouring-rows", kind="wrong-result",
     applies=lambda c: (c.variant == "flatmm") & (c.scales == "row_column"),
-    says=["transpose_c gives a lane several columns of a row, and it scales them as rows side by side",
-          "permute_n gives a lane {repeat_n} columns of a row, and it scales them as rows side by side"],
+    says=["transpose_c gives a lane several columns of a row, and it scales them as rows side by side: {pad_k=}",
+          "permute_n gives a lane {repeat_n} columns of a row, and it scales them as rows side by side: {pad_k=}"],
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: MakeGemmTensorViews, scale_m_view (strides of 1 and 0, GetVectorSizeA() elements at once; run)",
+            "ops/gemm/pipeline/gemm_pipeline_problem.hpp: GemmPipelineProblemBase::VectorSizeA (1 where kPadK; run)",
             "ops/epilogue/cshuffle_epilogue.hpp: scale_m_window of lds_tile.get_tile_distribution(), sm_tile of dram_tile_distribution"],
     issue="ROCm/rocm-libraries#11700",
-    accepts=[{}, {"permute_n": True, "tile_m": 16, "tile_n": 64, "tile_k": 256}],
+    accepts=[{}, {"permute_n": True, "tile_m": 16, "tile_n": 64, "tile_k": 256},
+             {"transpose_c": True, "pad_k": True}, {"permute_n": True, "tile_m": 16, "tile_n": 128, "tile_k": 256, "pad_k": True}],
     rejects=[{"transpose_c": True}, {"permute_n": True, "tile_m": 16, "tile_n": 128, "tile_k": 256}],
 )  # fmt: skip
 def lanes_scale_one_column(c: ScaledQuantities) -> BoolExpr:
-    """Where rows have scales, a lane of flatmm has one column of C.
+    """Where rows have scales, a lane of flatmm has one column of C, unless K is padded.
 
     Why: scales of rows are a matrix whose step along a row is 0, but which says that so many of a
     row lie side by side. A lane with several columns loads as many at once, which are those of the
     next rows: of four columns three are wrong. Upstream saw it of permute_n in September 2026;
-    kernels with transpose_c that were run are wrong in the same way.
+    kernels with transpose_c that were run are wrong in the same way. Where K is padded, loads are
+    of single elements, and each is the row's scale.
 
-    Fix: turn transpose_c or permute_n off.
+    Fix: turn transpose_c or permute_n off, or set pad_k to true.
     """
-    return all_of(~c.transpose_c, ~c.permute_n | (c.repeat_n == 1))
+    return all_of(~c.transpose_c | c.pad_k, ~c.permute_n | (c.repeat_n == 1) | c.pad_k)
 
 
 @rule(

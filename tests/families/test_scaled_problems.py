@@ -26,7 +26,7 @@ PADDED = FLAT.replace("0x0x0x1_128", "0x1x1x1_128")
 BLOCKS = "a8w8_blockscale_cktile_32x128x128_1x4x1_16x16x64_intrawave_0x1x0_4"
 EXPERTS = "moe_cktile2stages_gemm1_256x64x128x256_1x4_16x16x128_1perCU_per_tensor_silu"
 #: What the rules say of parts of sums.
-PARTS = {"SPROB020", "SPROB021", "SPROB022"}
+PARTS = {"SPROB020", "SPROB021", "SPROB022", "SPROB043"}
 
 
 def codes(point: dict[str, Any], problem: str, ck: str = "2026.06") -> list[str]:
@@ -46,7 +46,13 @@ def codes(point: dict[str, Any], problem: str, ck: str = "2026.06") -> list[str]
         (PADDED, "M=77,N=180,K=1152", ["SPROB006", "SPROB023"]),
         (FLAT, "M=1,N=128,K=1024,k_batch=4", []),
         (FLAT, "M=1,N=128,K=640,k_batch=2", ["SPROB022"]),
-        (PADDED, "M=1,N=128,K=384,k_batch=4", []),
+        (PADDED, "M=1,N=128,K=384,k_batch=3", []),
+        (PADDED, "M=1,N=128,K=384,k_batch=4", ["SPROB020"]),
+        (
+            PADDED.replace("_128x128x128_", "_128x128x256_"),
+            "M=1,N=128,K=896,k_batch=2",
+            ["SPROB043"],
+        ),
         (FLAT, "M=1,N=128,K=384,k_batch=4", ["SPROB020"]),
         (FLAT, "M=1,N=128,K=384,k_batch=5", ["SPROB020"]),
         (FLAT, "M=1,N=128,K=512,batch=2", ["SPROB002"]),
@@ -76,7 +82,8 @@ def _summed(k: int, parts: int, tile: int, warp: int, *, padded: bool) -> list[i
     """How often flatmm adds each product of a sum, step for step; more entries lie beyond K.
 
     SplitKBatchOffset cuts the sum, the loop of the pipeline takes pairs of tiles and then an end
-    of one or two, for which the host chose by the length of a part.
+    of one or two, for which the host chose by the length of a part. Where A is padded with zeros,
+    weights beyond K count all the same, but in the first part, whose view ends where they do.
     """
     read = -(-k // (parts * warp)) * warp
     end = 1 if -(-k // (parts * tile)) % 2 else 2
@@ -85,7 +92,7 @@ def _summed(k: int, parts: int, tile: int, warp: int, *, padded: bool) -> list[i
         length = read if part < parts - 1 else k - read * (parts - 1)
         pairs = max(0, (-(-length // tile) - 1) // 2)
         for at in range((2 * pairs + end) * tile):
-            if at < length or not padded:
+            if at < length or not padded or (part > 0 and part * read + at >= k):
                 counts[part * read + at] += 1
     return counts
 

@@ -31,20 +31,20 @@ def _in_parts(c: ScaledProblem) -> BoolExpr:
     "SPROB020", "part-beyond-scaled-sum", kind="wrong-result", applies=_in_parts,
     says=("the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are "
           "left for the last one"),
-    source=f"{_SPLIT} (splitted_k of the last part; read, not run)",
-    accepts=[{"k_batch": 2}, {**_PADDED, "K": 64, "k_batch": 2}],
-    rejects=[{**_PADDED, "K": 64, "k_batch": 3}, {"K": 128, "k_batch": 3}],
+    source=f"{_SPLIT} (splitted_k of the last part; run)",
+    accepts=[{"k_batch": 2}, {**_PADDED, "K": 128, "k_batch": 2}],
+    rejects=[{**_PADDED, "K": 64, "k_batch": 3}, {"K": 128, "k_batch": 3}, {**_PADDED, "K": 64, "k_batch": 2}],
 )  # fmt: skip
 def parts_lie_within_sum(c: ScaledProblem) -> BoolExpr:
-    """The parts of a split sum before the last one leave it something, or nothing with padding.
+    """The parts of a split sum before the last one leave it something.
 
     Why: parts are whole warp tiles along K. Where there are too many of them, those before the last
-    begin behind the sum and read what is not theirs. An empty last part still computes a tile,
-    which is zero where K is padded.
+    begin behind the sum and read what is not theirs. An empty last part still computes a tile, of
+    weights behind those that there are (SPROB043).
 
     Fix: use a smaller k_batch.
     """
-    return (c.last_part >= 1) | ((c.last_part == 0) & c.pad_k)
+    return c.last_part >= 1
 
 
 @rule(
@@ -71,23 +71,44 @@ def parts_are_whole_tiles(c: ScaledProblem) -> BoolExpr:
     says="the loop is compiled for the end of {part_tiles} block tiles, and the last part has {last_tiles}",
     source=[f"{_PIPELINE}::operator() (iCounter, TailNum; read, not run)",
             "example/ck_tile/18_flatmm/flatmm_basic.cpp: flatmm_calc (tail_num of a whole part; so in ROCm/aiter of August 2026; read)"],
-    accepts=[{"k_batch": 2, "K": 1024}, {"k_batch": 2, "K": 896, "pad_k": True}],
-    rejects=[{"k_batch": 2, "K": 640, "arch": "gfx950", "warp_tile_k": 128}],
+    accepts=[{"k_batch": 2, "K": 1024}, {"k_batch": 2, "K": 768, "pad_k": True}],
+    rejects=[{"k_batch": 2, "K": 640, "arch": "gfx950", "warp_tile_k": 128}, {"k_batch": 3, "K": 640, "pad_k": True}],
 )  # fmt: skip
 def parts_end_alike(c: ScaledProblem) -> BoolExpr:
     """The last part of a split sum has an odd number of block tiles where the others do.
 
     Why: the loop takes tiles in pairs, and a kernel is compiled for an odd or an even end, which
     host code chooses by the length of a part that is not the last. Of an even number an odd end
-    leaves a tile out; of an odd number an even end takes one more, which is zero where K is padded.
+    leaves a tile out; of an odd number an even end takes one more, of weights behind those that
+    there are (SPROB043).
 
     Fix: use another k_batch or tile_k.
     """
     return any_of(
         c.part_tiles % 2 == c.last_tiles % 2,
-        c.pad_k & (c.last_tiles % 2 == 1),
         c.last_part <= 0,  # SPROB020
     )
+
+
+@rule(
+    "SPROB043", "last-part-not-whole-tiles", kind="wrong-result",
+    applies=lambda c: _in_parts(c) & c.pad_k,
+    says="the last part has {last_part} products, not a multiple of tile_k = {tile_k}: it reads behind the weights",
+    source=[f"{_KERNEL}::MakeGemmTensorViews (b_flat_tensor_view of a part is as long as all weights; run)",
+            f"{_KERNEL}::MakeBFlatBlockWindow (the same; read in ROCm/rocm-libraries @ 498ed36)"],
+    accepts=[{**_PADDED, "k_batch": 2}, {**_PADDED, "k_batch": 2, "K": 704, "tile_k": 64}],
+    rejects=[{**_PADDED, "k_batch": 2, "K": 608}, {**_PADDED, "k_batch": 2, "K": 640}],
+)  # fmt: skip
+def last_parts_are_whole_tiles(c: ScaledProblem) -> BoolExpr:
+    """The last part of a split sum has whole block tiles, with padding too.
+
+    Why: A is padded with zeros, but the view of a part's weights begins at the part and is as long
+    as that of all weights, so that nothing cuts it off. Behind the last columns lies anything, and
+    0 times NaN is NaN.
+
+    Fix: use another k_batch or a smaller tile_k.
+    """
+    return (c.last_part % c.tile_k == 0) | (c.last_part <= 0)  # SPROB020
 
 
 @rule(
