@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 from ckrules.constraints.gemm import vocabulary as gemm
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.gemm.quantities import GemmQuantities
-from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, ceil_div, ite, minimum
+from ckrules.constraints.tile_gemm.tails import even_part
+from ckrules.engine.expr import (
+    FALSE,
+    BoolExpr,
+    Expr,
+    IntExpr,
+    Value,
+    ceil_div,
+    const,
+    ite,
+    maximum,
+    minimum,
+)
 from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules.book import quantity
 
@@ -124,13 +136,49 @@ class GemmProblem(GemmQuantities):
 
     @quantity
     def part_length(self) -> IntExpr:
-        """Products of a part of a split sum, the last part apart."""
-        return ceil_div(self.K, self.k_batch * self.warp_tile_k) * self.warp_tile_k
+        """Products of the first part of a split sum, and of all alike: whole warp tiles.
+
+        Since 2026.06 the warp tiles are dealt out, so that later parts may have one less
+        (``short_part``), and what is no whole warp tile is the last part's.
+        """
+        if not self.deals_warp_tiles:
+            return even_part(self)
+        dealt = maximum(ceil_div(self.K // self.warp_tile_k, self.k_batch), 1) * self.warp_tile_k
+        return ite(self.k_batch == 1, even_part(self), dealt)
+
+    @quantity
+    def short_part(self) -> IntExpr:
+        """Products of the shortest part but the last."""
+        later = (self._longer != 0) & (self._longer < self.k_batch - 1)
+        return ite(later, self.part_length - self.warp_tile_k, self.part_length)
 
     @quantity
     def last_part(self) -> IntExpr:
         """Products of the last part of a split sum; none or less where the others reach K."""
-        return self.K - self.part_length * (self.k_batch - 1)
+        longer: IntExpr = ite(self._longer == 0, self.k_batch - 1, self._longer)
+        others = self.part_length * (self.k_batch - 1)
+        return self.K - others + self.warp_tile_k * (self.k_batch - 1 - longer)
+
+    @property
+    def deals_warp_tiles(self) -> bool:
+        """Whether parts of a sum differ by one warp tile at most, as of the plain kernels."""
+        return self.since("2026.06")
+
+    @property
+    def splits_shuffled_b(self) -> BoolExpr:
+        """Whether a part of a sum finds its pre-shuffled weights."""
+        return FALSE
+
+    @property
+    def _longer(self) -> IntExpr:
+        # the parts that have a warp tile more than others; 0: all are alike
+        return self.K // self.warp_tile_k % self.k_batch if self.deals_warp_tiles else const(0)
+
+    @property
+    def parts(self) -> tuple[IntExpr, ...]:
+        """Products of the parts of a split sum that differ, the last one among them."""
+        shorter = (self.short_part,) if self.deals_warp_tiles else ()
+        return self.part_length, *shorter, self.last_part
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> GemmProblem:

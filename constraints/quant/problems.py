@@ -12,7 +12,7 @@ from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
 from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.constraints.tile_gemm.tails import end_of_loop, scheduled_for_eight
-from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, ceil_div, ite, maximum, minimum
+from ckrules.engine.expr import FALSE, TRUE, BoolExpr, IntExpr, ceil_div, ite, maximum, minimum
 from ckrules.engine.rules.book import quantity, quantity_in
 
 if TYPE_CHECKING:
@@ -29,6 +29,20 @@ class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
     def strided(self) -> BoolExpr:
         """Always: every kernel takes strides."""
         return TRUE
+
+    @property
+    def deals_warp_tiles(self) -> bool:
+        """Never: all parts but the last are alike."""
+        return False
+
+    @property
+    def splits_shuffled_b(self) -> BoolExpr:
+        """Since 2026.09 of bquant.
+
+        Source: ops/gemm_quant/kernel/gemm_quant_kernel.hpp: SplitKBatchOffset (N_Warp_Tile; read
+        in ROCm/rocm-libraries @ 05fca22, and not there @ ea58c2b).
+        """
+        return (self.variant == "bquant") if self.since("2026.09") else FALSE
 
     @quantity
     def checked_vector_a(self) -> IntExpr:

@@ -66,17 +66,42 @@ def shuffled_groups_have_one_column(c: QuantQuantities) -> BoolExpr:
           "tile_k = {tile_k} is not a multiple of group_k = {group_k}"],
     source=[f"{_PROBLEM} static_assert BlockGemmShape::kN, kK % QuantGroupSize",
             f"{_DIR}/pipeline/gemm_{{a,b}}quant_pipeline_ag_bg_cr_base.hpp: static_assert KPerBlock % QuantGroupSize::kK"],
-    accepts=[{}, {**B, "group_n": 128}],
-    rejects=[{"tile_k": 64}, {**B, "group_n": 256}],
+    accepts=[{}, {**B, "group_n": 128}, {"@ck": "2026.06", **B, "group_n": 256}],
+    rejects=[{"tile_k": 64}, {"@ck": "2025.11", **B, "group_n": 256}, {**B, "group_n": 96}],
 )  # fmt: skip
 def tile_has_whole_groups(c: QuantQuantities) -> BoolExpr:
     """The block tile is a multiple of the groups along N and K.
 
-    Why: asserted; a tile has scales of its own.
+    Why: asserted; a tile has scales of its own. Since 2026.06 tiles along N may share a scale
+    (QUANT039).
 
     Fix: raise the tile, or use smaller groups.
     """
-    return all_of(c.tile_n % c.group_n == 0, c.tile_k % c.group_k == 0)
+    along_n = c.tile_n % c.group_n == 0
+    if c.since("2026.06"):
+        along_n = along_n | (c.tile_n < c.group_n)
+    return all_of(along_n, c.tile_k % c.group_k == 0)
+
+
+@rule(
+    "QUANT039", "group-of-partial-tiles", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.variant == "bquant") & (c.tile_n < c.group_n),
+    says=["group_n = {group_n} is not a multiple of tile_n = {tile_n}",
+          "shuffled scales are shared by two block tiles along N, not by {group_n // tile_n=}"],
+    source=[f"{_DIR}/kernel/gemm_quant_kernel.hpp: MakeBQBlockWindow (i_n / kN; block_n_idx >> 1 of shuffled scales; read in ROCm/rocm-libraries @ ea58c2b)",
+            f"{_DIR}/pipeline/gemm_bquant_pipeline_ag_bg_cr_v3.hpp: NPerBlockBQ (1 where kN is more than the tile; read in ROCm/rocm-libraries @ 10fead7)"],
+    issue="ROCm/composable_kernel#3462",
+    accepts=[{**B, "group_n": 256}, {**B, "group_n": 256, "preshuffle_quant": True}],
+    rejects=[{**B, "group_n": 192}, {**B, "group_n": 512, "preshuffle_quant": True}],
+)  # fmt: skip
+def groups_have_whole_tiles(c: QuantQuantities) -> BoolExpr:
+    """A group that is wider than a block tile has whole ones, and two where scales are shuffled.
+
+    Why: a block finds its scale by its first column, and among shuffled ones by half of its number.
+
+    Fix: use another tile_n or group_n.
+    """
+    return all_of(c.group_n % c.tile_n == 0, ~c.preshuffle_quant | (c.group_n // c.tile_n == 2))
 
 
 @rule(

@@ -374,23 +374,26 @@ def flat_scales_do_not_change_along_k(c: ScaledQuantities) -> BoolExpr:
     "SCAL020", "groups-not-whole", kind="compile", since="2026.06",
     applies=lambda c: c.variant == "abquant",
     says=[f"tile_k = {{tile_k}} is not a multiple of {w.GROUP}",
-          f"tile_n = {{tile_n}} is not a multiple of {w.GROUP}",
+          f"tile_n = {{tile_n}} is neither a multiple of {w.GROUP} nor a divisor",
           f"the group's length {w.GROUP} is not a multiple of warp_tile_k = {{warp_tile_k}}",
           "block scales want one wave along K: wave_k = {wave_k}"],
-    source=[f"{_PROBLEM}: static_assert kN, kK % QuantGroupSize",
+    source=[f"{_PROBLEM}: static_assert kK % QuantGroupSize",
+            "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_v3.hpp: NPerBlockBQ (1 where kN is more than the tile; CK 2026.06, read)",
+            "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeBQBlockWindow (i_n / kN; CK 2026.06, read)",
             "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: static_assert KWarps == 1"],
-    accepts=[_BLOCKS], rejects=[{**_BLOCKS, "tile_k": 64}, {**_BLOCKS, "tile_n": 64}],
+    accepts=[_BLOCKS, {**_BLOCKS, "tile_n": 64}], rejects=[{**_BLOCKS, "tile_k": 64}, {**_BLOCKS, "tile_n": 192}],
 )  # fmt: skip
 def groups_are_whole(c: ScaledQuantities) -> BoolExpr:
     """The tile is a multiple of the groups that share a scale, and a group of the warp tile.
 
-    Why: asserted; scales are 1x128 of A and 128x128 of B.
+    Why: asserted along K; scales are 1x128 of A and 128x128 of B. Along N a block finds the scale
+    of its first column, so that a group may have several tiles, but a tile no parts of groups.
 
-    Fix: use multiples of 128 for tile_n and tile_k.
+    Fix: use multiples of 128 for tile_k, and 128 or 64 for tile_n.
     """
     return all_of(
         c.tile_k % w.GROUP == 0,
-        c.tile_n % w.GROUP == 0,
+        (c.tile_n % w.GROUP == 0) | (w.GROUP % c.tile_n == 0),
         w.GROUP % c.warp_tile_k == 0,
         c.wave_k == 1,
     )

@@ -10,7 +10,7 @@ from ckrules.constraints.gemm import problem_fields as gemm
 from ckrules.constraints.scaled import vocabulary as scaled
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.constraints.scaled.words import MICRO
-from ckrules.constraints.tile_gemm.tails import end_of_loop, scheduled_for_eight
+from ckrules.constraints.tile_gemm.tails import end_of_loop, even_part, scheduled_for_eight
 from ckrules.engine.expr import FALSE, BoolExpr, Expr, IntExpr, Value, ceil_div, ite
 from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules.book import quantity
@@ -102,7 +102,7 @@ class ScaledProblem(ScaledQuantities):
     @quantity
     def part_length(self) -> IntExpr:
         """Products of a part of a split sum, the last part apart: whole warp tiles."""
-        return ceil_div(self.K, self.k_batch * self.warp_tile_k) * self.warp_tile_k
+        return even_part(self)
 
     @quantity
     def last_part(self) -> IntExpr:

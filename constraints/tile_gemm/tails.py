@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ceil_div, ite
 
 
 def scheduled_for_eight(c: TileGemm) -> BoolExpr:
@@ -25,6 +25,11 @@ def end_of_loop(tiles: IntExpr, eight: BoolExpr, paired: BoolExpr) -> IntExpr:
     """
     short: IntExpr = ite(eight, 3, 2)
     return ite(tiles > short, short + 1 + ite(eight | paired, tiles % 2, 0), tiles)
+
+
+def even_part(c: TileGemm) -> IntExpr:
+    """Products of a part of a split sum where all parts are alike but the last: whole warp tiles."""
+    return ceil_div(c.K, c.k_batch * c.warp_tile_k) * c.warp_tile_k
 
 
 def parts_have_whole_groups(c: TileGemm, group: IntExpr | int) -> BoolExpr:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from ckrules.constraints.gemm.device.tensors import GemmTensors
 from ckrules.constraints.gemm.problem import MatrixProduct, pack, parse
@@ -67,6 +69,38 @@ def test_what_kernels_take(name: str, problem: str, codes: list[str]) -> None:
     product = parse(problem)
     values = GemmProblems().values(product)
     assert [v.code for v in rules.violations({**point, **values})] == codes
+
+
+@pytest.mark.parametrize(
+    ("problem", "codes"),
+    [
+        ("M=64,N=64,K=40,k_batch=2", []),
+        ("M=64,N=64,K=72,k_batch=4", []),
+        ("M=64,N=64,K=40,k_batch=3", ["GPROB047"]),
+        ("M=64,N=64,K=8", ["GPROB047"]),
+    ],
+)
+def test_parts_have_a_warp_tile_since_2026_06(problem: str, codes: list[str]) -> None:
+    rules = problem_books.book("standard", ck="2026.06")
+    values = GemmProblems().values(parse(problem))
+    assert [v.code for v in rules.violations({**_point(PADDED), **values})] == codes
+
+
+@given(tiles=st.integers(1, 40), rest=st.integers(0, 15), parts=st.integers(1, 9))
+def test_warp_tiles_are_dealt_out(tiles: int, rest: int, parts: int) -> None:
+    """SplitKBatchOffset since 2026.06, whose first parts have a warp tile more."""
+    assume(tiles >= parts)
+    own, longer = 16, tiles % parts or parts
+    full = -(-tiles // parts) * own
+    dealt = [full if part < longer else full - own for part in range(parts)]
+    dealt[-1] = own * tiles + rest - sum(dealt[:-1])
+    values = GemmProblems().values(MatrixProduct(64, 64, own * tiles + rest, parts))
+    words = ["part_length", "short_part", "last_part"]
+    rules = problem_books.book("standard", ck="2026.06")
+    first, short, last = rules.resources({**_point(PADDED), **values}, words).values()
+    assert last == dealt[-1]
+    if parts > 1:
+        assert (first, short) == (dealt[0], min(dealt[:-1]))
 
 
 @pytest.mark.parametrize(

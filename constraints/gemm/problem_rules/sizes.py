@@ -160,19 +160,23 @@ def d_is_loaded_whole(c: GemmProblem) -> BoolExpr:
     applies=lambda c: c.k_batch > 1,
     says=["{variant} does not split sums: k_batch = {k_batch}",
           "results of {dtype_c} that are stored one by one are not added: k_batch = {k_batch}"],
-    source=[_CHECK, "ops/gemm/kernel/gemm_multi_d_kernel.hpp: IsSupportedArgument"],
+    source=[_CHECK, "ops/gemm/kernel/gemm_multi_d_kernel.hpp: IsSupportedArgument",
+            "ops/gemm/kernel/streamk_gemm_kernel.hpp: StreamKHostArgs (k_batch is 1)"],
     accepts=[{"k_batch": 2}],
-    rejects=[{**_D, "k_batch": 2}, {"epilogue": "default", "k_batch": 2}],
+    rejects=[{**_D, "k_batch": 2}, {"epilogue": "default", "k_batch": 2},
+             {"@ck": "2026.06", "variant": "stream_k", "streamk": "atomic", "k_batch": 2}],
 )  # fmt: skip
 def sums_can_be_split(c: GemmProblem) -> BoolExpr:
     """Sums are split by kernels without D tensors that store an even number of 16-bit results.
 
     Why: the parts are added atomically, 16-bit results in pairs; D would be added by every part.
+    Stream-K splits sums itself (until 2026.06 GPROB009 says so).
 
     Fix: use k_batch = 1.
     """
     halves = c.dtype_c.isin("fp16", "bf16")
-    return all_of(c.variant != "multi_d", implies(halves, c.store_width % 2 == 0))
+    whole = ("multi_d", "stream_k") if c.since("2026.06") else ("multi_d",)
+    return all_of(~c.variant.isin(*whole), implies(halves, c.store_width % 2 == 0))
 
 
 @rule(
@@ -199,7 +203,7 @@ def kernels_have_split(c: GemmProblem) -> BoolExpr:
 
 
 @rule(
-    "GPROB020", "part-beyond-sum", kind="wrong-result",
+    "GPROB020", "part-beyond-sum", kind="wrong-result", until="2026.06",
     applies=lambda c: c.k_batch > 1,
     says=("the {k_batch} parts of {part_length} products are more than K = {K}: {last_part} are "
           "left for the last one"),
@@ -211,11 +215,31 @@ def parts_lie_within_sum(c: GemmProblem) -> BoolExpr:
     """The parts of a split sum before the last one do not reach beyond it.
 
     Why: parts are whole warp tiles along K. Where there are too many of them, those before the
-    last begin behind the sum and read what is not theirs; the last may be empty.
+    last begin behind the sum and read what is not theirs; the last may be empty. Since 2026.06
+    warp tiles are dealt out (GPROB047).
 
     Fix: use a smaller k_batch.
     """
     return c.last_part >= 0
+
+
+@rule(
+    "GPROB047", "parts-without-warp-tile", kind="launch", since="2026.06",
+    says="K = {K} has no warp tile for each of {k_batch} parts of a sum: expected at least {warp_tile_k * k_batch=}",
+    source=f"{_CHECK} (read in ROCm/rocm-libraries @ 639119b; K of the deal of SplitKBatchOffset)",
+    issue="ROCm/composable_kernel#3387",
+    accepts=[{"k_batch": 2}, {**_PADDED, "K": 40}, {**_PADDED, "K": 40, "k_batch": 2}],
+    rejects=[{**_PADDED, "K": 8}, {**_PADDED, "K": 40, "k_batch": 3}],
+)  # fmt: skip
+def parts_have_warp_tiles(c: GemmProblem) -> BoolExpr:
+    """Each part of a sum has a warp tile along K at least, and so has a sum that is not split.
+
+    Why: since 2026.06 the warp tiles of K are dealt out to the parts, the first ones having one
+    more where they are not all alike, and the check refuses a part without any.
+
+    Fix: use a smaller k_batch, or a warp tile with a smaller K.
+    """
+    return c.warp_tile_k * c.k_batch <= c.K
 
 
 @rule(
@@ -262,8 +286,8 @@ def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB030", "loads-under-way-in-epilogue", kind="wrong-result",
     applies=lambda c: (c.pipeline == "comp_async") & (c.epilogue == "cshuffle") & (c.waves > 1),
-    says=("{pipeline} leaves loads to LDS under way where the epilogue writes: {part_length} products "
-          "with tile_k = {tile_k} in {waves} waves"),
+    says=("{pipeline} leaves loads to LDS under way where the epilogue writes: {part_length} products, "
+          "{last_part} in the last part, with tile_k = {tile_k} in {waves} waves"),
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: GlobalPrefetchAsync to window 0, TailNumber::One and Two (run)",
             f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same behind a loop {LATER}"],
     accepts=[{**_ASYNC, "K": 192}, {"@ck": "2026.06", **_ASYNC, "K": 128}],
@@ -278,7 +302,7 @@ def loads_end_before_epilogue(c: GemmProblem) -> BoolExpr:
 
     Fix: use the epilogue default, one wave, compv4, or another tile_k.
     """
-    tiles = (ceil_div(c.part_length, c.tile_k), ceil_div(c.last_part, c.tile_k))
+    tiles = tuple(ceil_div(part, c.tile_k) for part in c.parts)
     if c.since("2026.06"):
         return all_of(*((t % 2 == 1) | (t == 2) for t in tiles))
     return all_of(*((t % 2 == 1) & (t > 1) for t in tiles))
@@ -331,12 +355,13 @@ def _scheduled_for_eight(c: GemmProblem) -> BoolExpr:
     "GPROB028", "tiles-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
     applies=_scheduled_for_eight,
     says=("{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without "
-          "padding, one or an even number above two: {part_length} products with tile_k = {tile_k}"),
+          "padding, one or an even number above two: {part_length} products, {last_part} in the last part, with tile_k = {tile_k}"),
     source=[f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 {LATER}",
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: Use8WarpSchedule (CK 2026.09, as ROCm/rocm-libraries#11175 shows it)"],
     issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161, ROCm/rocm-libraries#11175",
     accepts=[{"wave_m": 4, "K": 320}, {**_PADDED, "wave_m": 4}],
-    rejects=[{"wave_m": 4}, {**_PADDED, "wave_m": 4, "K": 192}],
+    rejects=[{"wave_m": 4}, {**_PADDED, "wave_m": 4, "K": 192},
+             {**_PADDED, "wave_m": 4, "K": 400, "k_batch": 2}],
 )  # fmt: skip
 def compv3_of_eight_waves_has_its_tiles(c: GemmProblem) -> BoolExpr:
     """compv3 with eight waves has no sum of three block tiles, and none with a tile too many.
@@ -348,8 +373,8 @@ def compv3_of_eight_waves_has_its_tiles(c: GemmProblem) -> BoolExpr:
 
     Fix: use another number of waves, another tile_k, or compv4.
     """
-    tiles = ceil_div(c.part_length, c.tile_k)
-    whole: BoolExpr = tiles != 3
+    tiles = ceil_div(c.part_length, c.tile_k)  # without padding all parts are alike
+    whole = all_of(*(ceil_div(part, c.tile_k) != 3 for part in c.parts))
     kept = (tiles == 2) | ((tiles % 2 == 1) & (tiles > 1))
     return whole & implies(~c.pad_k & ~c.a_transposed & ~c.b_transposed, kept)
 
@@ -391,13 +416,14 @@ def weights_are_whole(c: GemmProblem) -> BoolExpr:
     """Pre-shuffled weights have whole warp tiles along N and K, and are not split along K.
 
     Why: B is viewed as rows of whole warp tiles, whose length follows from the K of a part: with
-    parts it is not that of the shuffled tensor. Permuted columns have whole block tiles along N.
+    parts it is not that of the shuffled tensor (of quantised weights it is since 2026.09). Permuted
+    columns have whole block tiles along N.
 
     Fix: pad the weights, and use k_batch = 1.
     """
     return all_of(
         c.N % c.warp_tile_n == 0,
         c.K % c.warp_tile_k == 0,
-        c.k_batch == 1,
+        (c.k_batch == 1) | c.splits_shuffled_b,
         ~c.permute_n | (c.N % c.tile_n == 0),
     )

@@ -27,26 +27,28 @@ _EIGHT: Mapping[str, Any] = {"tile_m": 256, "wave_m": 4}
     says=["sums with scales are not split: k_batch = {k_batch}",
           "a quantised kernel computes one product: batch = {batch}",
           "a quantised kernel computes one product: {groups} groups"],
-    source=[_CHECK, _LATER], accepts=[{}, ROWCOL, {"@ck": "2026.09", **B, "k_batch": 2}],
-    rejects=[{"k_batch": 2}, {"batch": 2}, {"@ck": "2026.06", **B, "k_batch": 2}],
+    source=[_CHECK, f"{_CHECK} (CK 2026.06 at ea58c2b, read)"],
+    issue="ROCm/composable_kernel#3653",
+    accepts=[{}, ROWCOL, {"@ck": "2026.06", **B, "k_batch": 2}],
+    rejects=[{"k_batch": 2}, {"batch": 2}, {"@ck": "2025.11", **B, "k_batch": 2}],
 )  # fmt: skip
 def sums_are_whole(c: QuantProblem) -> BoolExpr:
     """A quantised kernel computes one product, with its sums in one part.
 
-    Why: the argument check refuses other numbers of parts, but since 2026.09 of bquant, unless its
+    Why: the argument check refuses other numbers of parts, but since 2026.06 of bquant, unless its
     scales are shuffled. Batches have no kernel here, and groups one of their own, which is not
     covered.
 
     Fix: use k_batch = 1.
     """
     split = c.k_batch == 1
-    if c.since("2026.09"):
+    if c.since("2026.06"):
         split = any_of(split, (c.variant == "bquant") & ~c.preshuffle_quant)
     return all_of(split, c.batch == 1, c.groups == 1)
 
 
 @rule(
-    "QPROB007", "parts-of-scaled-sums", kind="launch", since="2026.09",
+    "QPROB007", "parts-of-scaled-sums", kind="launch", since="2026.06",
     applies=lambda c: c.k_batch > 1,
     says=tails.faults_of_parts("{group_k}"),
     source=[_LATER, "ops/gemm/pipeline/{gemm_pipeline_ag_bg_cr_comp_v3,wp_pipeline_agmem_bgmem_creg_v2}.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
@@ -59,8 +61,9 @@ def sums_are_whole(c: QuantProblem) -> BoolExpr:
 def parts_of_scaled_sums_are_whole(c: QuantProblem) -> BoolExpr:
     """Parts of a sum with scales have whole groups, two block tiles or more, and like tails.
 
-    Why: the check asks it: scales are shared by a group, loads are a tile ahead, and the host
-    chooses one end of the loop for all parts. (SPROB008 says it of block scales.)
+    Why: the check asks it, of earlier headers for groups alone: scales are shared by a group, loads
+    are a tile ahead, and the host chooses one end of the loop for all parts. (SPROB008 says it of
+    block scales.)
 
     Fix: use a smaller k_batch.
     """
@@ -111,7 +114,7 @@ def m_is_whole(c: QuantProblem) -> BoolExpr:
 
 
 @rule(
-    "QPROB002", "scales-not-whole-loads", kind="launch",
+    "QPROB002", "scales-not-whole-loads", kind="launch", until="2026.06",
     applies=lambda c: c.grouped,
     says="K = {K} has {sum_scales} scales, not a multiple of the vector width {vector_scale}",
     source=[_CHECK, "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: GetABQGlobalVectorLoadSize"],
@@ -120,11 +123,33 @@ def m_is_whole(c: QuantProblem) -> BoolExpr:
 def scales_are_loaded_whole(c: QuantProblem) -> BoolExpr:
     """The scales along K are a multiple of what is loaded at once.
 
-    Why: the width follows from the tile, and the check asks it of the whole sum.
+    Why: the width follows from the tile, and the check asks it of the whole sum. Since 2026.06 it
+    asks no longer.
 
     Fix: use larger groups, or pad K to whole tiles.
     """
     return c.sum_scales % c.vector_scale == 0
+
+
+@rule(
+    "QPROB011", "shuffled-scales-not-whole-tiles", kind="wrong-result",
+    applies=lambda c: c.grouped & c.preshuffle_quant & (c.group_k <= c.tile_k),
+    says="K = {K} has {sum_scales} scales, and shuffled ones lie by block tiles of {tile_k // group_k=}",
+    source=["ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeGemmTensorViews (aq_y = QK_A / KPerBlockAQ, which rounds down; run)",
+            "host/tensor_shuffle_utils.hpp: shuffle_aq (throws where the scales do not divide)",
+            "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeAQBlockWindow (CK 2026.06 at ea58c2b, read)"],
+    accepts=[{"preshuffle_quant": True}, {**B, "@ck": "2026.06", "preshuffle_quant": True}],
+    rejects=[{"preshuffle_quant": True, "tile_k": 256, "pad_k": True, "K": 384}],
+)  # fmt: skip
+def shuffled_scales_are_whole_tiles(c: QuantProblem) -> BoolExpr:
+    """Shuffled scales are those of whole block tiles along K.
+
+    Why: their view has a row for each whole block tile, so that the scales of a part of one are
+    read as zeros, and upstream's host code throws rather than shuffle them.
+
+    Fix: use a smaller tile_k, or scales that are not shuffled.
+    """
+    return c.sum_scales % (c.tile_k // c.group_k) == 0
 
 
 @rule(
