@@ -173,6 +173,11 @@ class Sizes(Vocabulary):
         return _product(self.axis("filter"))
 
     @quantity
+    def input_points(self) -> IntExpr:
+        """Positions of the input of one image."""
+        return _product(self.axis("image"))
+
+    @quantity
     def output_points(self) -> IntExpr:
         """Positions of the output of one image."""
         return _product([self._output(a) for a in AXES])
@@ -233,6 +238,11 @@ class ConvProblem(ConvQuantities, Sizes):
     def a_channels(self) -> IntExpr:
         """Channels of a group along which A is loaded."""
         return ite(self.forward, self.group_c, self.group_k)
+
+    @quantity
+    def viewed_images(self) -> IntExpr:
+        """Images that a block views, at least."""
+        return ite(self.variant == "bwd_weight", self.N, 1)
 
     @quantity
     def c_channels(self) -> IntExpr:

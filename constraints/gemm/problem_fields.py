@@ -134,6 +134,31 @@ class GemmProblem(GemmQuantities):
         node: IntExpr = ite(self.c_row, self.N, self.M)
         return node
 
+    def _reach(self, rows: IntExpr, stride: IntExpr, length: IntExpr) -> IntExpr:
+        return (rows - 1) * ite(stride == 0, length, stride) + length
+
+    @quantity
+    def reach_a(self) -> IntExpr:
+        """Elements from the first of A to its last."""
+        rows: IntExpr = ite(self.a_transposed, self.K, self.M)
+        return self._reach(rows, self.stride_a, self.length_a)
+
+    @quantity
+    def reach_b(self) -> IntExpr:
+        """Elements from the first of B to its last."""
+        rows: IntExpr = ite(self.b_transposed, self.K, self.N)
+        return self._reach(rows, self.stride_b, self.length_b)
+
+    @quantity
+    def reach_c(self) -> IntExpr:
+        """Elements from the first of C to its last."""
+        return self._reach(ite(self.c_row, self.M, self.N), self.stride_c, self.length_c)
+
+    @property
+    def finds_rows_by_64_bits(self) -> BoolExpr:
+        """Whether a block shifts the tensors to its rows, so that they may be large."""
+        return FALSE
+
     @quantity
     def part_length(self) -> IntExpr:
         """Products of the first part of a split sum, and of all alike: whole warp tiles.

@@ -72,6 +72,7 @@ PROBLEM_EXAMPLES: Mapping[str, Examples] = {
         {"variant": "bquant", "k_batch": 2},
         {"variant": "bquant", "k_batch": 2, "epilogue": "default"},
     ),
+    "GPROB048": _instead({}, {"M": 131072, "N": 16384}),
     "GPROB040": _instead(
         {"dtype": "i4_fp8"},
         {

@@ -12,7 +12,17 @@ from ckrules.constraints.gemm.problems import GemmProblems
 from ckrules.constraints.quant import vocabulary as quant
 from ckrules.constraints.quant.quantities import QuantQuantities
 from ckrules.constraints.tile_gemm.tails import end_of_loop, scheduled_for_eight
-from ckrules.engine.expr import FALSE, TRUE, BoolExpr, IntExpr, ceil_div, ite, maximum, minimum
+from ckrules.engine.expr import (
+    FALSE,
+    TRUE,
+    BoolExpr,
+    IntExpr,
+    all_of,
+    ceil_div,
+    ite,
+    maximum,
+    minimum,
+)
 from ckrules.engine.rules.book import quantity, quantity_in
 
 if TYPE_CHECKING:
@@ -34,6 +44,16 @@ class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
     def deals_warp_tiles(self) -> bool:
         """Never: all parts but the last are alike."""
         return False
+
+    @property
+    def finds_rows_by_64_bits(self) -> BoolExpr:
+        """Since 2026.09 of rowcol_quant with rows of A and of C.
+
+        Source: ops/gemm_quant/kernel/gemm_quant_kernel.hpp: IsLargeTensorMOffsettingSupported
+        (read in ROCm/rocm-libraries @ 05fca22).
+        """
+        rows = all_of(self.variant == "rowcol_quant", ~self.a_transposed, self.c_row)
+        return rows if self.since("2026.09") else FALSE
 
     @property
     def splits_shuffled_b(self) -> BoolExpr:

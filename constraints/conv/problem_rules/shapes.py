@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ckrules.constraints.conv.problem_fields import ConvProblem
 from ckrules.constraints.conv.problem_rules.citations import ALL, DATA, FORWARD, KERNELS, WEIGHT
+from ckrules.constraints.tile_gemm.offsets import VIEW, within_offsets
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
@@ -194,6 +195,33 @@ def merged_forward_has_one_channel(c: ConvProblem) -> BoolExpr:
     Fix: use a kernel that merges no groups.
     """
     return c.group_c == 1
+
+
+@rule(
+    "PROB039", "images-beyond-offsets", kind="wrong-result",
+    applies=lambda c: ~c.split_image,
+    says=["{viewed_images} images with C = {C} channels reach over 2**31 elements or 4 GiB, beyond offsets of 32 bits",
+          "{viewed_images} images with K = {K} channels reach over 2**31 elements or 4 GiB, beyond offsets of 32 bits"],
+    source=[*VIEW, "ops/grouped_convolution/utils/transform_conv_bwd_weight_to_gemm.hpp: TransformConvBwdWeightToGemm (SplitN is false; read, not run)",
+            "ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: GetSplitedNSize (a single image at least; read, not run)",
+            f"{KERNELS}_backward_weight_kernel.hpp: ConvToGemmTransformer (CK 2026.09, read in ROCm/rocm-libraries @ 0074c06)"],
+    accepts=[{}, {"N": 4096}, {"variant": "bwd_weight", "N": 2048, "C": 256}],
+    rejects=[{"variant": "bwd_weight", "N": 4096, "C": 256}, {"image_h": 65536, "image_w": 65536},
+             {"variant": "bwd_weight", "dtype": "fp32", "N": 2048, "C": 256}],
+)  # fmt: skip
+def images_are_within_offsets(c: ConvProblem) -> BoolExpr:
+    """The images that a block views have fewer than 2**31 elements and less than 4 GiB.
+
+    Why: headers count a view's elements and bytes in 32 bits. Backward weight views all images;
+    the others split the images beyond 2 GiB, but view one at least, unless split_image splits it.
+
+    Fix: compute parts of the images on their own, or use a kernel with split_image.
+    """
+    size = c.element_bytes
+    return all_of(
+        within_offsets(c.viewed_images * c.input_points * c.C, size),
+        within_offsets(c.viewed_images * c.output_points * c.K, size),
+    )
 
 
 @rule(

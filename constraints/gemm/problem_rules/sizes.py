@@ -7,6 +7,7 @@ from typing import Any
 
 from ckrules.constraints.gemm.citations import LATER, REPLICATED
 from ckrules.constraints.gemm.problem_fields import GemmProblem
+from ckrules.constraints.tile_gemm.offsets import VIEW, within_offsets
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
@@ -240,6 +241,32 @@ def parts_have_warp_tiles(c: GemmProblem) -> BoolExpr:
     Fix: use a smaller k_batch, or a warp tile with a smaller K.
     """
     return c.warp_tile_k * c.k_batch <= c.K
+
+
+@rule(
+    "GPROB048", "tensor-beyond-offsets", kind="wrong-result",
+    applies=lambda c: ~c.finds_rows_by_64_bits,
+    says=["A reaches over {reach_a} elements, beyond offsets of 32 bits: M = {M}, K = {K}, stride_a = {stride_a}",
+          "B reaches over {reach_b} elements, beyond offsets of 32 bits: N = {N}, K = {K}, stride_b = {stride_b}",
+          "C reaches over {reach_c} elements, beyond offsets of 32 bits: M = {M}, N = {N}, stride_c = {stride_c}"],
+    source=[*VIEW, "ops/gemm/kernel/universal_gemm_kernel.hpp: MakeGemmTensorViews (the whole tensor; read, not run)"],
+    issue="ROCm/composable_kernel#3722, ROCm/rocm-libraries#11603",
+    accepts=[{}, {"M": 131072, "N": 8192}],
+    rejects=[{"M": 131072, "N": 16384}, {"M": 65536, "K": 65536}, {"M": 2, "stride_a": 2147483647}],
+)  # fmt: skip
+def tensors_are_within_offsets(c: GemmProblem) -> BoolExpr:
+    """A, B and C have fewer than 2**31 elements each, and less than 4 GiB.
+
+    Why: a block views a whole tensor, whose size and offsets headers count in 32 bits. Of 4 GiB
+    nothing is left of the size, so that all loads give zero and all stores are dropped.
+
+    Fix: compute parts of M or N on their own.
+    """
+    return all_of(
+        within_offsets(c.reach_a, c.a_bytes),
+        within_offsets(c.reach_b, c.b_bytes),
+        within_offsets(c.reach_c, c.output_bytes),
+    )
 
 
 @rule(

@@ -8,7 +8,8 @@ from typing import Any
 from ckrules.constraints.quant.kernel import ROWCOL, SHUFFLED, B
 from ckrules.constraints.quant.problems import QuantProblem
 from ckrules.constraints.tile_gemm import tails
-from ckrules.engine.expr import BoolExpr, all_of, any_of, ceil_div, implies
+from ckrules.constraints.tile_gemm.offsets import within_2_gib
+from ckrules.engine.expr import FALSE, BoolExpr, all_of, any_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
 _CHECK = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmKernel::IsSupportedArgument"
@@ -150,6 +151,30 @@ def shuffled_scales_are_whole_tiles(c: QuantProblem) -> BoolExpr:
     Fix: use a smaller tile_k, or scales that are not shuffled.
     """
     return c.sum_scales % (c.tile_k // c.group_k) == 0
+
+
+@rule(
+    "QPROB012", "tensor-of-2-gib", kind="launch", since="2026.09",
+    applies=lambda c: ~c.finds_rows_by_64_bits,
+    says=["A reaches over {reach_a} elements, 2 GiB or more: M = {M}, K = {K}, stride_a = {stride_a}",
+          "B reaches over {reach_b} elements, 2 GiB or more: N = {N}, K = {K}, stride_b = {stride_b}",
+          "C reaches over {reach_c} elements, 2 GiB or more: M = {M}, N = {N}, stride_c = {stride_c}"],
+    source=f"{_LATER}: is_large_tensor", accepts=[{}, {"M": 131072, "N": 4096}],
+    rejects=[{"M": 131072, "N": 8192}, {**ROWCOL, "layout": "crr", "M": 131072, "N": 8192}],
+)  # fmt: skip
+def tensors_are_small(c: QuantProblem) -> BoolExpr:
+    """A, B and C have less than 2 GiB each.
+
+    Why: the check asks it, but of kernels that find the rows of a block with 64 bits, as
+    rowcol_quant does. (GPROB048 says what more comes to.)
+
+    Fix: compute parts of M or N on their own.
+    """
+    return all_of(
+        within_2_gib(c.reach_a, c.a_bytes, c.narrow_a),
+        within_2_gib(c.reach_b, c.b_bytes, c.narrow_b),
+        within_2_gib(c.reach_c, c.output_bytes, FALSE),
+    )
 
 
 @rule(

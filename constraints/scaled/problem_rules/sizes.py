@@ -8,6 +8,7 @@ from typing import Any
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
 from ckrules.constraints.tile_gemm import tails
+from ckrules.constraints.tile_gemm.offsets import VIEW
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
@@ -253,4 +254,30 @@ def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
         (c.stride_a == 0) | (c.stride_a >= c.K),
         (c.stride_b == 0) | (c.stride_b >= c.K),
         (c.stride_c == 0) | (c.stride_c >= c.result_columns),
+    )
+
+
+@rule(
+    "SPROB044", "scaled-tensor-beyond-offsets", kind="wrong-result",
+    applies=lambda c: ~c.of_tokens,
+    says=["A reaches over 2**31 elements or more, beyond offsets of 32 bits: M = {M}, {operand_stride=}",
+          "B reaches over 2**31 elements or more, beyond offsets of 32 bits: N = {N}, K = {K}",
+          "C reaches over 2**31 elements or more, beyond offsets of 32 bits: M = {M}, {result_stride=}"],
+    source=[*VIEW, "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (the whole tensor; read, not run)"],
+    issue="ROCm/composable_kernel#3722",
+    accepts=[{}, {"M": 131072, "N": 8192}],
+    rejects=[{"M": 131072, "N": 16384}, {"N": 65536, "K": 32768}],
+)  # fmt: skip
+def scaled_tensors_are_within_offsets(c: ScaledProblem) -> BoolExpr:
+    """A, B and C of one product have fewer than 2**31 elements each.
+
+    Why: as of other GEMMs (GPROB048); tokens have SPROB035.
+
+    Fix: compute parts of M or N on their own.
+    """
+    most = 2**31
+    return all_of(
+        (c.M - 1) * c.operand_stride + c.K < most,
+        most > c.N * c.K,
+        (c.M - 1) * c.result_stride + c.N < most,
     )
