@@ -95,7 +95,7 @@ def parts_end_alike(c: ScaledProblem) -> BoolExpr:
     applies=lambda c: _in_parts(c) & c.pad_k,
     says="the last part has {last_part} products, not a multiple of tile_k = {tile_k}: it reads behind the weights",
     source=[f"{_KERNEL}::MakeGemmTensorViews (b_flat_tensor_view of a part is as long as all weights; run)",
-            f"{_KERNEL}::MakeBFlatBlockWindow (the same; CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
+            f"{_KERNEL}::MakeBFlatBlockWindow (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)"],
     accepts=[{**_PADDED, "k_batch": 2}, {**_PADDED, "k_batch": 2, "K": 704, "tile_k": 64}],
     rejects=[{**_PADDED, "k_batch": 2, "K": 608}, {**_PADDED, "k_batch": 2, "K": 640}],
 )  # fmt: skip
