@@ -60,6 +60,8 @@ def smoke(config: Mapping[str, Any]) -> list[Convolution]:
             parse(f"N=2,G={2 * merged},C={2 * merged * c},K={32 * merged},{_IMAGES[ndim]}")
             for c in (1, 16)
         ]
+    if config.get("specialization") == "filter3x3":  # these take one input channel a group
+        found.append(parse(f"N=2,G=2,C=2,K=128,{_IMAGES[ndim]}"))
     if config["variant"] == "bwd_weight":
         found = [p.with_split(s) for p in found for s in _SPLITS]
     return found + short_sums(config)
