@@ -164,7 +164,7 @@ class GemmProblem(GemmQuantities):
         """Products of the first part of a split sum, and of all alike: whole warp tiles.
 
         Since 2026.06 the warp tiles are dealt out, so that later parts may have one less
-        (``short_part``), and what is no whole warp tile is the last part's.
+        (``short_part``), and what does not fill one is the last part's.
         """
         if not self.deals_warp_tiles:
             return even_part(self)

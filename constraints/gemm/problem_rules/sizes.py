@@ -313,8 +313,8 @@ def compv6_has_two_tiles(c: GemmProblem) -> BoolExpr:
 @rule(
     "GPROB030", "loads-under-way-in-epilogue", kind="wrong-result",
     applies=lambda c: (c.pipeline == "comp_async") & (c.epilogue == "cshuffle") & (c.waves > 1),
-    says=("{pipeline} leaves loads to LDS under way where the epilogue writes: {part_length} products, "
-          "{last_part} in the last part, with tile_k = {tile_k} in {waves} waves"),
+    says=("{pipeline} leaves loads to LDS under way where the epilogue writes: parts of {part_length} products, "
+          "the last one of {last_part}, with tile_k = {tile_k} in {waves} waves"),
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: GlobalPrefetchAsync to window 0, TailNumber::One and Two (run)",
             f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same behind a loop {LATER}"],
     accepts=[{**_ASYNC, "K": 192}, {"@ck": "2026.06", **_ASYNC, "K": 128}],
@@ -382,7 +382,7 @@ def _scheduled_for_eight(c: GemmProblem) -> BoolExpr:
     "GPROB028", "tiles-in-compv3-of-eight-waves", kind="wrong-result", since="2026.06",
     applies=_scheduled_for_eight,
     says=("{pipeline} of eight waves sums wrong where a sum has three block tiles, or, without "
-          "padding, one or an even number above two: {part_length} products, {last_part} in the last part, with tile_k = {tile_k}"),
+          "padding, one or an even number above two: parts of {part_length} products, the last one of {last_part}, with tile_k = {tile_k}"),
     source=[f"ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop and GetBlockLoopTailNum for NumWarps == 8 {LATER}",
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: Use8WarpSchedule (CK 2026.09, as ROCm/rocm-libraries#11175 shows it)"],
     issue="ROCm/rocm-libraries#7669, ROCm/rocm-libraries#11161, ROCm/rocm-libraries#11175",
