@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from ckrules.support.errors import UsageError
@@ -12,29 +11,43 @@ LARGEST = 2**31 - 1
 """The largest size."""
 
 
-def sizes_of(text: str, aliases: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+def sizes_of(text: str) -> dict[str, str]:
     """The values of ``NAME=VALUE,NAME=VALUE`` by name.
-
-    Args:
-        text: What was written.
-        aliases: Other words for names.
 
     Raises:
         UsageError: For another form, or a name that is given twice.
 
-    >>> sizes_of("M=8, k = 2", {"k": "K"})
-    {'M': '8', 'K': '2'}
+    >>> sizes_of("M=8, k = 2")
+    {'M': '8', 'k': '2'}
     """
     found: dict[str, str] = {}
     for part in text.split(","):
         key, sign, value = part.partition("=")
         if not sign or not key.strip() or not value.strip():
             raise UsageError(f"{part[:40]!r} is not of the form NAME=NUMBER")
-        name = aliases.get(key.strip(), key.strip())
+        name = key.strip()
         if name in found:
-            raise UsageError(f"{key.strip()} is given twice")
+            raise UsageError(f"{name} is given twice")
         found[name] = value.strip()
     return found
+
+
+def values_by_name(given: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+    """The values by their own names, for which ``aliases`` has other words.
+
+    Raises:
+        UsageError: For a name that is given twice.
+
+    >>> values_by_name({"M": 8, "k": 2}, {"k": "K"})
+    {'M': 8, 'K': 2}
+    """
+    spelt: dict[str, str] = {}
+    for key in given:
+        name = aliases.get(key, key)
+        if name in spelt:
+            raise UsageError(f"{name} is given twice, as {spelt[name]} and {key}")
+        spelt[name] = key
+    return {name: given[key] for name, key in spelt.items()}
 
 
 def size(name: str, value: Any, least: int = 1) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ckrules.kernels.problem_text import size as read_size
-from ckrules.kernels.problem_text import sizes_of
+from ckrules.kernels.problem_text import sizes_of, values_by_name
 from ckrules.support.errors import UsageError, unknown
 
 Axes = tuple[int, ...]
@@ -177,7 +177,7 @@ def from_mapping(given: Mapping[str, Any]) -> Convolution:
     Raises:
         UsageError: For what is not a problem, with the reason.
     """
-    values = {_ALIASES.get(k, k): v for k, v in given.items()}
+    values = values_by_name(given, _ALIASES)
     values.pop("", None)
     ndim = 3 if "Di" in values or "Z" in values else 2 if "Hi" in values or "Y" in values else 1
     images, filters = IMAGE[3 - ndim :], FILTER[3 - ndim :]

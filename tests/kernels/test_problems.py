@@ -16,7 +16,7 @@ from ckrules.constraints.conv.problem_fields import values
 from ckrules.kernels import problem_books
 from ckrules.kernels.applicability import Applicability
 from ckrules.kernels.books import Books
-from ckrules.kernels.families import named
+from ckrules.kernels.families import named, problems_of
 from ckrules.output.rule_docs import every_rule
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.cli.run import legal, run, write
@@ -252,3 +252,29 @@ def test_files_of_problems_lose_nothing_in_silence(text: str, said: str) -> None
     found = run("cover", GEMM, "--arch", "gfx942", "--problems", "-", stdin=text)
     assert found.exit_code == 2
     assert said in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("variant", "text", "said"),
+    [
+        ("forward", "N=1,C=8,K=8,W=9,X=3,n=4", "N is given twice, as N and n"),
+        ("forward", "N=1,C=8,K=8,Wi=9,X=3,W=7", "Wi is given twice, as Wi and W"),
+        ("bwd_weight", "N=1,C=8,K=8,W=9,X=3,k_batch=1,split_k=2", "split_k is given twice"),
+        ("standard", "M=8,N=8,K=8,lda=8,stride_a=9", "stride_a is given twice, as lda and"),
+        ("flatmm", "M=8,N=8,K=8,m=2", "M is given twice, as M and m"),
+        ("moe_flatmm", "tokens=8,N=8,K=8,topk=1,top_k=2", "topk is given twice"),
+        ("fmha_fwd", "b=1,h=8,s=8,d=128,heads_q=4", "heads is given twice, as h and heads_q"),
+    ],
+)
+def test_no_size_has_two_values(variant: str, text: str, said: str) -> None:
+    kind = problems_of(variant)
+    cells = dict(part.split("=") for part in text.split(","))
+    for read, given in ((kind.parse, text), (kind.from_mapping, cells)):
+        with pytest.raises(UsageError, match=said):
+            read(given)
+
+
+def test_no_other_kind_of_problem_takes_one_of_two_values() -> None:
+    found = run("check", "--arch", "gfx942", "--problem", "M=64,N=64,K=64,m=2", GEMM)
+    assert found.exit_code == 2
+    assert "not a gemm: M is given twice, as M and m" in found.stderr
