@@ -45,7 +45,6 @@ _ALIASES = {
     "x": "X",
     "y": "Y",
     "z": "Z",
-    **dict.fromkeys(OUTPUT, ""),
 }
 
 
@@ -156,7 +155,8 @@ def parse(text: str) -> Convolution:
 
     ``G`` is 1, strides and dilations are 1, padding is 0 and ``split_k`` 1 where they are left
     out. ``stride``, ``dilation``, ``pad``, ``left_pad`` and ``right_pad`` take one number for all
-    axes or one for each (``stride=2x1``), or an axis at a time (``stride_h=2``).
+    axes or one for each (``stride=2x1``), or an axis at a time (``stride_h=2``). ``Ho`` and
+    other sizes of the output follow from the others, and must agree with them.
 
     >>> parse("N=1,C=8,K=8,Hi=7,Wi=7,Y=3,X=3,pad_h=1").left_pad
     (1, 0)
@@ -178,7 +178,6 @@ def from_mapping(given: Mapping[str, Any]) -> Convolution:
         UsageError: For what is not a problem, with the reason.
     """
     values = values_by_name(given, _ALIASES)
-    values.pop("", None)
     ndim = 3 if "Di" in values or "Z" in values else 2 if "Hi" in values or "Y" in values else 1
     images, filters = IMAGE[3 - ndim :], FILTER[3 - ndim :]
     _known(values, ndim)
@@ -196,6 +195,9 @@ def from_mapping(given: Mapping[str, Any]) -> Convolution:
         **lists,
     )
     _check(problem)
+    for name, computed in zip(OUTPUT[3 - ndim :], problem.output, strict=True):
+        if (said := _number(values, name, computed)) != computed:
+            raise UsageError(f"{name} = {said}, expected {computed} from the other sizes")
     return problem
 
 
@@ -228,7 +230,8 @@ def from_row(cells: Mapping[str, str]) -> Convolution:
 
 def _known(values: Mapping[str, Any], ndim: int) -> None:
     axes = AXES[3 - ndim :]
-    known = {"N", "G", "C", "K", "split_k", *IMAGE[3 - ndim :], *FILTER[3 - ndim :], *_STEMS}
+    known = {"N", "G", "C", "K", "split_k", *_STEMS}
+    known |= {name for names in (IMAGE, FILTER, OUTPUT) for name in names[3 - ndim :]}
     known |= {f"{stem}_{a}" for stem in _STEMS for a in axes}
     for key in values:
         if key not in known:
