@@ -215,24 +215,24 @@ def from_row(cells: Mapping[str, str]) -> Convolution:
     Raises:
         UsageError: For what is not a problem, with the reason.
     """
-    given = {k: v.strip() for k, v in cells.items() if v.strip()}
-    for short, long in zip("DHW", IMAGE, strict=True):
-        if short in given:
-            given.setdefault(long, given.pop(short))
+    given = values_by_name({k: v.strip() for k, v in cells.items() if v.strip()}, _ALIASES)
     if "Hi" not in given and "Y" not in given:
         ndim = 1
     else:
         ndim = 2 if given.get("Di", "1") == given.get("Z", "1") == "1" else 3
-    wanted = {"N", "G", "C", "K", "split_k", "k_batch", *IMAGE[3 - ndim :], *FILTER[3 - ndim :]}
-    wanted |= {w for stem in _STEMS for w in (stem, *(f"{stem}_{a}" for a in AXES[3 - ndim :]))}
-    return from_mapping({k: v for k, v in given.items() if k in wanted})
+    known = _names(ndim)
+    return from_mapping({k: v for k, v in given.items() if k in known})
+
+
+def _names(ndim: int) -> set[str]:
+    """The names of sizes of a problem of so many dimensions."""
+    names = {"N", "G", "C", "K", "split_k", *_STEMS}
+    names |= {name for each in (IMAGE, FILTER, OUTPUT) for name in each[3 - ndim :]}
+    return names | {f"{stem}_{a}" for stem in _STEMS for a in AXES[3 - ndim :]}
 
 
 def _known(values: Mapping[str, Any], ndim: int) -> None:
-    axes = AXES[3 - ndim :]
-    known = {"N", "G", "C", "K", "split_k", *_STEMS}
-    known |= {name for names in (IMAGE, FILTER, OUTPUT) for name in names[3 - ndim :]}
-    known |= {f"{stem}_{a}" for stem in _STEMS for a in axes}
+    known = _names(ndim)
     for key in values:
         if key not in known:
             raise unknown("size of a problem", key, sorted(known))

@@ -89,17 +89,14 @@ def from_row(cells: Mapping[str, str]) -> MatrixProduct:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    own = {k: v.strip() for k, v in cells.items() if k in _OWN and v.strip()}
+    known = {*gemm.NAMES, *_OWN, *_ALIASES}
+    said = {k: v.strip() for k, v in cells.items() if k in known and v.strip()}
+    given = values_by_name(said, _ALIASES)
     split = cells.get(TUNED.split, "").strip()
     ours = cells.get(TUNED.library, "").strip() == TUNED.mark
-    if ours and "k_batch" not in cells and split.isdecimal() and len(split) < _DIGITS:
-        own["k_batch"] = str(1 << int(split))
-    found = gemm.from_row(cells)
-    return from_mapping({**_sizes(found), **own}) if own else found
-
-
-def _sizes(product: MatrixProduct) -> Mapping[str, Any]:
-    return sizes_of(str(product))
+    if ours and "k_batch" not in given and split.isdecimal() and len(split) < _DIGITS:
+        given["k_batch"] = str(1 << int(split))
+    return from_mapping(given)
 
 
 def values(problem: MatrixProduct) -> dict[str, Value]:

@@ -269,9 +269,22 @@ def test_files_of_problems_lose_nothing_in_silence(text: str, said: str) -> None
 def test_no_size_has_two_values(variant: str, text: str, said: str) -> None:
     kind = problems_of(variant)
     cells = dict(part.split("=") for part in text.split(","))
-    for read, given in ((kind.parse, text), (kind.from_mapping, cells)):
+    for read, given in ((kind.parse, text), (kind.from_mapping, cells), (kind.from_row, cells)):
         with pytest.raises(UsageError, match=said):
             read(given)
+
+
+@pytest.mark.parametrize(
+    ("variant", "text"),
+    [
+        ("forward", "batch=1,groups=8,c=16,k=16,H=8,W=7,y=3,x=3,Ho=6,kbatch=2"),
+        ("moe_flatmm", "tokens=8,n=16,k=32,expert=4,top_k=2,splitk=2"),
+    ],
+)
+def test_rows_have_the_names_of_lines(variant: str, text: str) -> None:
+    cells = dict(part.split("=") for part in text.split(","))
+    kind = problems_of(variant)
+    assert kind.from_row({**cells, "us": "12.5"}) == kind.parse(text)
 
 
 def test_no_other_kind_of_problem_takes_one_of_two_values() -> None:
