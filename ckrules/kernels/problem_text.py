@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from ckrules.support.errors import UsageError
 
 LARGEST = 2**31 - 1
 """The largest size."""
+#: With no more digits than Python reads under any of its settings.
+_INTEGER = re.compile("[+-]?[0-9]{1,640}")
 
 
 def sizes_of(text: str) -> dict[str, str]:
@@ -56,10 +59,10 @@ def size(name: str, value: Any, least: int = 1) -> int:
     Raises:
         UsageError: If it is none, or not between ``least`` and `LARGEST`.
     """
-    try:
-        number = int(str(value).strip())
-    except ValueError:
-        raise UsageError(f"{name} = {str(value)[:40]!r} is not an integer") from None
+    text = str(value).strip()
+    if not _INTEGER.fullmatch(text):
+        raise UsageError(f"{name} = {text[:40]!r} is not an integer")
+    number = int(text)
     if not least <= number <= LARGEST:
         raise UsageError(f"{name} = {number} is not between {least} and {LARGEST}")
     return number

@@ -73,6 +73,8 @@ def test_spellings() -> None:
         ("N=1,C=8,K=8,W=9,X=3,strid=2", "did you mean 'stride'"),
         ("N=0,C=8,K=8,W=9,X=3", "N = 0 is not between 1"),
         ("N=1,C=8,K=8,W=9,X=3.5", "not an integer"),
+        ("N=1_0,C=8,K=8,W=9,X=3", "N = '1_0' is not an integer"),
+        ("N=\uff11,C=8,K=8,W=9,X=3", "is not an integer"),
         ("N=1,C=8,K=8,W=2,X=3", "the filter is larger than the padded image along w"),
         ("N=1,C=8,K=9,G=2,W=9,X=3", "K = 9 is not a multiple of G = 2"),
         ("N=1,C=8,K=8,H=9,W=9,Y=3,X=3,pad=1x1x1", "has not 1 or 2 numbers"),
