@@ -245,6 +245,9 @@ def test_a_problem_of_other_kernels_is_not_passed_over_in_silence(tmp_path: Any)
     [
         ('{"M": 64, "M": 128, "N": 64, "K": 64}', ":1: M is given twice"),
         ("M,N,K\n64,64,64,2\n", ":2: 4 cells below a header of 3"),
+        ("M,N,K,k_batch\n64,64,64\n", ":2: 3 cells below a header of 4"),
+        ('[{"M": 64, "N": 64, "K": 64}]', "a JSON list, expected JSON Lines: an object a line"),
+        ('\n[\n {"M": 64, "N": 64, "K": 64}\n]', "a JSON list, expected JSON Lines"),
         ("M,N,K,M\n64,64,64,128\n", ":2: M is given twice"),
     ],
 )
