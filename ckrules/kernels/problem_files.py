@@ -105,6 +105,8 @@ def _readings(path: str, text: str) -> Iterator[tuple[int, Reading]]:
     """Line number of every problem of a file, and how a kind of problem reads it."""
     rows = ["" if row.startswith("#") else row for row in text.splitlines()]
     first = next((row.strip() for row in rows if row.strip()), "")
+    if first.startswith("["):
+        raise UsageError(f"{path}: a JSON list, expected JSON Lines: an object a line")
     if not first.startswith("{") and "=" not in first:
         yield from _cells(path, rows)
         return
@@ -128,9 +130,9 @@ def _cells(path: str, rows: list[str]) -> Iterator[tuple[int, Reading]]:
                 header = [cell.strip() for cell in cells]
                 continue
             place = f"{path}:{reader.line_num}"
-            if len(cells) > len(header):
+            if len(cells) != len(header):
                 raise UsageError(f"{place}: {len(cells)} cells below a header of {len(header)}")
-            given = _once(place, list(zip(header, cells, strict=False)))
+            given = _once(place, list(zip(header, cells, strict=True)))
             yield reader.line_num, methodcaller("from_row", given)
     except csv.Error as error:
         raise UsageError(f"{path}: {error}") from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ckrules.kernels.problem_text import size as read_size
-from ckrules.kernels.problem_text import sizes_of
+from ckrules.kernels.problem_text import sizes_of, values_by_name
 from ckrules.support.errors import UsageError, unknown
 
 Axes = tuple[int, ...]
@@ -45,7 +45,6 @@ _ALIASES = {
     "x": "X",
     "y": "Y",
     "z": "Z",
-    **dict.fromkeys(OUTPUT, ""),
 }
 
 
@@ -156,7 +155,8 @@ def parse(text: str) -> Convolution:
 
     ``G`` is 1, strides and dilations are 1, padding is 0 and ``split_k`` 1 where they are left
     out. ``stride``, ``dilation``, ``pad``, ``left_pad`` and ``right_pad`` take one number for all
-    axes or one for each (``stride=2x1``), or an axis at a time (``stride_h=2``).
+    axes or one for each (``stride=2x1``), or an axis at a time (``stride_h=2``). ``Ho`` and
+    other sizes of the output follow from the others, and must agree with them.
 
     >>> parse("N=1,C=8,K=8,Hi=7,Wi=7,Y=3,X=3,pad_h=1").left_pad
     (1, 0)
@@ -177,8 +177,7 @@ def from_mapping(given: Mapping[str, Any]) -> Convolution:
     Raises:
         UsageError: For what is not a problem, with the reason.
     """
-    values = {_ALIASES.get(k, k): v for k, v in given.items()}
-    values.pop("", None)
+    values = values_by_name(given, _ALIASES)
     ndim = 3 if "Di" in values or "Z" in values else 2 if "Hi" in values or "Y" in values else 1
     images, filters = IMAGE[3 - ndim :], FILTER[3 - ndim :]
     _known(values, ndim)
@@ -196,6 +195,9 @@ def from_mapping(given: Mapping[str, Any]) -> Convolution:
         **lists,
     )
     _check(problem)
+    for name, computed in zip(OUTPUT[3 - ndim :], problem.output, strict=True):
+        if (said := _number(values, name, computed)) != computed:
+            raise UsageError(f"{name} = {said}, expected {computed} from the other sizes")
     return problem
 
 
@@ -213,23 +215,24 @@ def from_row(cells: Mapping[str, str]) -> Convolution:
     Raises:
         UsageError: For what is not a problem, with the reason.
     """
-    given = {k: v.strip() for k, v in cells.items() if v.strip()}
-    for short, long in zip("DHW", IMAGE, strict=True):
-        if short in given:
-            given.setdefault(long, given.pop(short))
+    given = values_by_name({k: v.strip() for k, v in cells.items() if v.strip()}, _ALIASES)
     if "Hi" not in given and "Y" not in given:
         ndim = 1
     else:
         ndim = 2 if given.get("Di", "1") == given.get("Z", "1") == "1" else 3
-    wanted = {"N", "G", "C", "K", "split_k", "k_batch", *IMAGE[3 - ndim :], *FILTER[3 - ndim :]}
-    wanted |= {w for stem in _STEMS for w in (stem, *(f"{stem}_{a}" for a in AXES[3 - ndim :]))}
-    return from_mapping({k: v for k, v in given.items() if k in wanted})
+    known = _names(ndim)
+    return from_mapping({k: v for k, v in given.items() if k in known})
+
+
+def _names(ndim: int) -> set[str]:
+    """The names of sizes of a problem of so many dimensions."""
+    names = {"N", "G", "C", "K", "split_k", *_STEMS}
+    names |= {name for each in (IMAGE, FILTER, OUTPUT) for name in each[3 - ndim :]}
+    return names | {f"{stem}_{a}" for stem in _STEMS for a in AXES[3 - ndim :]}
 
 
 def _known(values: Mapping[str, Any], ndim: int) -> None:
-    axes = AXES[3 - ndim :]
-    known = {"N", "G", "C", "K", "split_k", *IMAGE[3 - ndim :], *FILTER[3 - ndim :], *_STEMS}
-    known |= {f"{stem}_{a}" for stem in _STEMS for a in axes}
+    known = _names(ndim)
     for key in values:
         if key not in known:
             raise unknown("size of a problem", key, sorted(known))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckrules.engine.expr import Value
-from ckrules.kernels.problem_text import size, sizes_of
+from ckrules.kernels.problem_text import size, sizes_of, values_by_name
 from ckrules.support.errors import UsageError, unknown
 
 #: What a problem computes, in words.
@@ -245,7 +245,7 @@ def parse(text: str) -> AttentionProblem:
     Raises:
         UsageError: For what is not a problem of attention, with the reason.
     """
-    return from_mapping(sizes_of(text, _ALIASES))
+    return from_mapping(sizes_of(text))
 
 
 def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
@@ -254,12 +254,10 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     Raises:
         UsageError: For what is not a problem of attention, with the reason.
     """
-    values: dict[str, Any] = {}
-    for key, value in given.items():
-        name = _ALIASES.get(key, key)
+    values = values_by_name(given, _ALIASES)
+    for name in values:
         if name not in (*_NAMES, *_OF_ALL):
-            raise unknown("size of an attention problem", str(key), (*_NAMES, *_OF_ALL))
-        values[name] = value
+            raise unknown("size of an attention problem", str(name), (*_NAMES, *_OF_ALL))
     for name in (n for n in _OF_ALL if n in values):
         value = values.pop(name)
         values = {**dict.fromkeys(_OF_ALL[name], value), **values}

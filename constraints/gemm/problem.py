@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ckrules.engine.expr import Value
-from ckrules.kernels.problem_text import size, sizes_of
+from ckrules.kernels.problem_text import size, sizes_of, values_by_name
 from ckrules.support.errors import UsageError, unknown
 
 _STRIDES = ("stride_a", "stride_b", "stride_c")
-_NAMES = ("M", "N", "K", "k_batch", "batch", *_STRIDES)
-_ALIASES = {
+NAMES = ("M", "N", "K", "k_batch", "batch", *_STRIDES)
+ALIASES = {
     "m": "M", "n": "N", "k": "K", "split_k": "k_batch", "kbatch": "k_batch", "splitk": "k_batch",
     "batch_count": "batch", "lda": "stride_a", "ldb": "stride_b", "ldc": "stride_c",
 }  # fmt: skip
@@ -89,7 +89,7 @@ def parse(text: str) -> MatrixProduct:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    return from_mapping(sizes_of(text, _ALIASES))
+    return from_mapping(sizes_of(text))
 
 
 def from_mapping(given: Mapping[str, Any]) -> MatrixProduct:
@@ -98,17 +98,15 @@ def from_mapping(given: Mapping[str, Any]) -> MatrixProduct:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    values: dict[str, Any] = {}
-    for key, value in given.items():
-        name = _ALIASES.get(key, key)
-        if name not in _NAMES:
-            raise unknown("size of a matrix product", str(key), _NAMES)
-        values[name] = value
-    for name in _NAMES[:3]:
+    values = values_by_name(given, ALIASES)
+    for name in values:
+        if name not in NAMES:
+            raise unknown("size of a matrix product", str(name), NAMES)
+    for name in NAMES[:3]:
         if name not in values:
             raise UsageError(f"the problem has no {name}")
     m, n = (_side(name, values[name]) for name in "MN")
-    k, split, batch = (size(name, values.get(name, 1)) for name in _NAMES[2:5])
+    k, split, batch = (size(name, values.get(name, 1)) for name in NAMES[2:5])
     count = max(len(m), len(n))
     if count > _GROUPS:
         raise UsageError(f"{count} groups, expected at most {_GROUPS}")
@@ -131,7 +129,7 @@ def from_row(cells: Mapping[str, str]) -> MatrixProduct:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    known = {*_NAMES, *_ALIASES}
+    known = {*NAMES, *ALIASES}
     return from_mapping({k: v.strip() for k, v in cells.items() if k in known and v.strip()})
 
 

@@ -10,9 +10,9 @@ from ckrules.constraints.gemm import problem as gemm
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.scaled.tuned import TUNED
 from ckrules.engine.expr import Value
-from ckrules.kernels.problem_text import size, sizes_of
+from ckrules.kernels.problem_text import size, sizes_of, values_by_name
 
-_ALIASES = {"expert": "experts", "top_k": "topk", "tokens": "M", "token": "M"}
+_ALIASES = gemm.ALIASES | {"expert": "experts", "top_k": "topk", "tokens": "M", "token": "M"}
 _OWN = ("experts", "topk")
 #: Digits beyond which an exponent of split-K is not one.
 _DIGITS = 3
@@ -55,7 +55,7 @@ def parse(text: str) -> MatrixProduct:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    return from_mapping(sizes_of(text, _ALIASES))
+    return from_mapping(sizes_of(text))
 
 
 def from_mapping(given: Mapping[str, Any]) -> MatrixProduct:
@@ -64,11 +64,11 @@ def from_mapping(given: Mapping[str, Any]) -> MatrixProduct:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    named = {_ALIASES.get(name, name): value for name, value in given.items()}
-    plain = gemm.from_mapping({k: v for k, v in named.items() if k not in _OWN})
-    if not any(name in named for name in _OWN):
+    values = values_by_name(given, _ALIASES)
+    plain = gemm.from_mapping({k: v for k, v in values.items() if k not in _OWN})
+    if not any(name in values for name in _OWN):
         return plain
-    experts, topk = (size(name, named.get(name, 1)) for name in _OWN)
+    experts, topk = (size(name, values.get(name, 1)) for name in _OWN)
     p = plain
     return ExpertProduct(
         p.m, p.n, p.k, p.k_batch, p.batch, p.others, p.strides, experts=experts, topk=topk
@@ -89,17 +89,14 @@ def from_row(cells: Mapping[str, str]) -> MatrixProduct:
     Raises:
         UsageError: For what is not a product, with the reason.
     """
-    own = {k: v.strip() for k, v in cells.items() if k in _OWN and v.strip()}
+    known = {*gemm.NAMES, *_OWN, *_ALIASES}
+    said = {k: v.strip() for k, v in cells.items() if k in known and v.strip()}
+    given = values_by_name(said, _ALIASES)
     split = cells.get(TUNED.split, "").strip()
     ours = cells.get(TUNED.library, "").strip() == TUNED.mark
-    if ours and "k_batch" not in cells and split.isdecimal() and len(split) < _DIGITS:
-        own["k_batch"] = str(1 << int(split))
-    found = gemm.from_row(cells)
-    return from_mapping({**_sizes(found), **own}) if own else found
-
-
-def _sizes(product: MatrixProduct) -> Mapping[str, Any]:
-    return sizes_of(str(product))
+    if ours and "k_batch" not in given and split.isdecimal() and len(split) < _DIGITS:
+        given["k_batch"] = str(1 << int(split))
+    return from_mapping(given)
 
 
 def values(problem: MatrixProduct) -> dict[str, Value]:

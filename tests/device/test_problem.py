@@ -61,6 +61,7 @@ def test_spellings() -> None:
     assert parse("N=1,C=1,K=1,W=9,X=3,pad=1,right_pad=0").right_pad == (0,)
     assert parse("N=1,C=1,K=1,D=2,H=3,W=4,Z=1,Y=1,X=1,stride=1x2x3").stride == (1, 2, 3)
     assert parse("N=1,C=1,K=1,W=9,X=3,k_batch=4").split_k == 4
+    assert full == parse("N=2,C=8,K=8,H=9,W=7,Y=3,X=3,stride=2,pad=1,Ho=5,Wo=4")
 
 
 @pytest.mark.parametrize(
@@ -72,9 +73,14 @@ def test_spellings() -> None:
         ("N=1,C=8,K=8,W=9,X=3,strid=2", "did you mean 'stride'"),
         ("N=0,C=8,K=8,W=9,X=3", "N = 0 is not between 1"),
         ("N=1,C=8,K=8,W=9,X=3.5", "not an integer"),
+        ("N=1_0,C=8,K=8,W=9,X=3", "N = '1_0' is not an integer"),
+        ("N=\uff11,C=8,K=8,W=9,X=3", "is not an integer"),
         ("N=1,C=8,K=8,W=2,X=3", "the filter is larger than the padded image along w"),
         ("N=1,C=8,K=9,G=2,W=9,X=3", "K = 9 is not a multiple of G = 2"),
         ("N=1,C=8,K=8,H=9,W=9,Y=3,X=3,pad=1x1x1", "has not 1 or 2 numbers"),
+        ("N=1,C=8,K=8,W=9,X=3,Wo=9", "Wo = 9, expected 7 from the other sizes"),
+        ("N=1,C=8,K=8,W=9,X=3,Wo=abc", "Wo = 'abc' is not an integer"),
+        ("N=1,C=8,K=8,W=9,X=3,Ho=1", "unknown size of a problem 'Ho'"),
     ],
 )
 def test_faults(text: str, said: str) -> None:

@@ -16,7 +16,7 @@ from ckrules.constraints.conv.problem_fields import values
 from ckrules.kernels import problem_books
 from ckrules.kernels.applicability import Applicability
 from ckrules.kernels.books import Books
-from ckrules.kernels.families import named
+from ckrules.kernels.families import named, problems_of
 from ckrules.output.rule_docs import every_rule
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.cli.run import legal, run, write
@@ -245,6 +245,9 @@ def test_a_problem_of_other_kernels_is_not_passed_over_in_silence(tmp_path: Any)
     [
         ('{"M": 64, "M": 128, "N": 64, "K": 64}', ":1: M is given twice"),
         ("M,N,K\n64,64,64,2\n", ":2: 4 cells below a header of 3"),
+        ("M,N,K,k_batch\n64,64,64\n", ":2: 3 cells below a header of 4"),
+        ('[{"M": 64, "N": 64, "K": 64}]', "a JSON list, expected JSON Lines: an object a line"),
+        ('\n[\n {"M": 64, "N": 64, "K": 64}\n]', "a JSON list, expected JSON Lines"),
         ("M,N,K,M\n64,64,64,128\n", ":2: M is given twice"),
     ],
 )
@@ -252,3 +255,42 @@ def test_files_of_problems_lose_nothing_in_silence(text: str, said: str) -> None
     found = run("cover", GEMM, "--arch", "gfx942", "--problems", "-", stdin=text)
     assert found.exit_code == 2
     assert said in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("variant", "text", "said"),
+    [
+        ("forward", "N=1,C=8,K=8,W=9,X=3,n=4", "N is given twice, as N and n"),
+        ("forward", "N=1,C=8,K=8,Wi=9,X=3,W=7", "Wi is given twice, as Wi and W"),
+        ("bwd_weight", "N=1,C=8,K=8,W=9,X=3,k_batch=1,split_k=2", "split_k is given twice"),
+        ("standard", "M=8,N=8,K=8,lda=8,stride_a=9", "stride_a is given twice, as lda and"),
+        ("flatmm", "M=8,N=8,K=8,m=2", "M is given twice, as M and m"),
+        ("moe_flatmm", "tokens=8,N=8,K=8,topk=1,top_k=2", "topk is given twice"),
+        ("fmha_fwd", "b=1,h=8,s=8,d=128,heads_q=4", "heads is given twice, as h and heads_q"),
+    ],
+)
+def test_no_size_has_two_values(variant: str, text: str, said: str) -> None:
+    kind = problems_of(variant)
+    cells = dict(part.split("=") for part in text.split(","))
+    for read, given in ((kind.parse, text), (kind.from_mapping, cells), (kind.from_row, cells)):
+        with pytest.raises(UsageError, match=said):
+            read(given)
+
+
+@pytest.mark.parametrize(
+    ("variant", "text"),
+    [
+        ("forward", "batch=1,groups=8,c=16,k=16,H=8,W=7,y=3,x=3,Ho=6,kbatch=2"),
+        ("moe_flatmm", "tokens=8,n=16,k=32,expert=4,top_k=2,splitk=2"),
+    ],
+)
+def test_rows_have_the_names_of_lines(variant: str, text: str) -> None:
+    cells = dict(part.split("=") for part in text.split(","))
+    kind = problems_of(variant)
+    assert kind.from_row({**cells, "us": "12.5"}) == kind.parse(text)
+
+
+def test_no_other_kind_of_problem_takes_one_of_two_values() -> None:
+    found = run("check", "--arch", "gfx942", "--problem", "M=64,N=64,K=64,m=2", GEMM)
+    assert found.exit_code == 2
+    assert "not a gemm: M is given twice, as M and m" in found.stderr

@@ -180,6 +180,17 @@ class TestCover:
         assert result.exit_code == 1
         assert (problem["C"], problem["K"]) == (8, 1)
 
+    @pytest.mark.parametrize(
+        ("field", "said"),
+        [("group_c", "--range group_c: not a field, expected"), ("grups", "unknown problem field")],
+    )
+    def test_ranges_are_of_fields(self, field: str, said: str) -> None:
+        """What follows from fields is named in --symbolic, as the help says."""
+        words = ("--symbolic", "group_c % 8 == 0", "--range", f"{field}=8..16")
+        result = run("cover", "--catalog", "tiny", *PART, "--arch", "gfx942", *words)
+        assert result.exit_code == 2
+        assert said in result.stderr
+
     @pytest.mark.slow
     def test_a_whole_space(self) -> None:
         """Millions of kernels are counted, not listed."""

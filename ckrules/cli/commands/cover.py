@@ -34,9 +34,10 @@ KERNELS are names or files; without them, the kernels that the options select
 a problem a line, as `ckrules check --problem` takes them
 (N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1), or CSV or JSON Lines with the same
 names. --symbolic and --range use the fields of problems: N, G, C, K (channels
-of all groups), group_c, group_k, k_batch, image_h, filter_w, conv_stride_d,
-conv_dilation_h, left_pad_w, right_pad_w and so on; of matrix products M, N, K,
-k_batch, batch, groups and stride_a, stride_b, stride_c.
+of all groups), k_batch, image_h, filter_w, conv_stride_d, conv_dilation_h,
+left_pad_w, right_pad_w and so on; of matrix products M, N, K, k_batch, batch,
+groups and stride_a, stride_b, stride_c. --symbolic also knows what follows from
+them: group_c and group_k (channels of a group), output_h and so on.
 
 \b
 Examples:
@@ -273,6 +274,8 @@ def _range(text: str, group: Kernels) -> tuple[str, tuple[int, int]]:
     name, _, values = text.partition("=")
     low, dots, high = values.partition("..")
     name, high = name.strip(), high if dots else low
+    if name in group.quantities:
+        raise UsageError(f"--range {name}: not a field, expected as a condition in --symbolic")
     if name not in group.names:
         raise unknown("problem field", name, group.names)
     if not (low.strip().isdecimal() and high.strip().isdecimal() and len(values) < 30):
