@@ -16,14 +16,15 @@ from ckrules.support.errors import UsageError, unknown
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-_SUFFIX = re.compile(r"[a-z][a-z0-9_-]*[+-]")
+_SUFFIX = re.compile(r"(?:sramecc|xnack)[+-]")
 
 
 def normalize(name: str) -> str:
     """The plain name of a GPU: lower case, without target features such as ``:xnack-``.
 
-    A suffix that is not ``:feature+`` or ``:feature-`` raises
-    :class:`~ckrules.support.errors.UsageError`; whether the name is known is not asked.
+    A suffix that is not ``:sramecc`` or ``:xnack`` with ``+`` or ``-``, or one of a feature that
+    another has, raises :class:`~ckrules.support.errors.UsageError`; whether the name is known is
+    not asked.
 
     Source: LLVM AMDGPUUsage, "Target ID".
 
@@ -35,8 +36,10 @@ def normalize(name: str) -> str:
         if not _SUFFIX.fullmatch(suffix):
             raise UsageError(
                 f"arch {name!r}: {':' + suffix!r} is not a target feature, "
-                "expected :feature+ or :feature-"
+                "expected :sramecc or :xnack with + or -"
             )
+    if len({suffix[:-1] for suffix in suffixes}) < len(suffixes):
+        raise UsageError(f"arch {name!r} has a target feature twice")
     if not base:
         raise UsageError(f"arch {name!r} has no GPU name, expected like 'gfx942'")
     return base

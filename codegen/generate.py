@@ -133,15 +133,15 @@ class Generator:
         progress: Callable[[int], None] | None,
     ) -> None:
         self._same_version(folder)
-        tree = Tree(folder)
+        tree = Tree(folder, own=(folder / MANIFEST).is_file())
         kernels = [k for k, _ in members]
+        gpu = self.books.gpu(kernels[0].arch)
+        self._project(tree, kernels, gpu)  # first: others may have a Makefile there
         for k in kernels:
             for path, text in kernel_files(k, self.stamp):
                 tree.put(path, text)
             if progress is not None:
                 progress(1)
-        gpu = self.books.gpu(kernels[0].arch)
-        self._project(tree, kernels, gpu)
         lines = (manifest_line(k, ok, self.stamp, gpu) for k, ok in members)
         tree.put(MANIFEST, "".join(lines))
         report.kernels += len(kernels)

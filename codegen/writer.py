@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ckrules.support import files
+from ckrules.support import files, opening
 from ckrules.support.errors import UsageError
+
+_HEAD = 1 << 16
+_STAMP = re.compile(rb"^(?://|#) ckrules \S+, rule book \S", re.MULTILINE)
 
 
 @dataclass
 class Tree:
-    """A folder that generated files are written to; counts what was written and what stood."""
+    """A folder that generated files are written to; counts what was written and what stood.
+
+    Where it is not ``own``, because no run of ckrules has filled it, files of others are refused.
+    """
 
     root: Path
+    own: bool = True
     written: int = 0
     unchanged: int = 0
     _folders: set[Path] = field(default_factory=set, repr=False)
@@ -22,7 +30,7 @@ class Tree:
         """Writes a file unless it holds this text already; true if it was written.
 
         Raises:
-            UsageError: If the file cannot be written.
+            UsageError: If the file cannot be written, or ckrules did not write the one there.
         """
         path = self.root / relative
         data = text.encode()
@@ -30,6 +38,9 @@ class Tree:
             if files.holds(path, data):
                 self.unchanged += 1
                 return False
+            if not self.own and path.exists() and not _stamped(path):
+                text = "ckrules did not write it: move it away, or choose another folder"
+                raise UsageError(f"{path}: {text}")
             if path.parent not in self._folders:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._folders.add(path.parent)
@@ -38,3 +49,8 @@ class Tree:
             raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None
         self.written += 1
         return True
+
+
+def _stamped(path: Path) -> bool:
+    with opening.binary(path) as stream:
+        return bool(_STAMP.search(stream.read(_HEAD)))

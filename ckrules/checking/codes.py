@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from ckrules.checking.findings import FINDINGS, SEVERITIES
 from ckrules.checking.patterns import below, matches
@@ -64,8 +64,8 @@ class CodeFilter:
         key = code, default
         if key not in self._selected:
             s = self._settings
-            on = (default and "ALL" in s["select"]) or _covers(s["select"], code)
-            on = on or "ALL" in s["extend-select"] or _covers(s["extend-select"], code)
+            select = s["select"] if default else [c for c in s["select"] if c != "ALL"]
+            on = _covers(select, code) or _covers(s["extend-select"], code)
             self._selected[key] = on and not _covers(s["ignore"], code)
         return self._selected[key]
 
@@ -75,7 +75,7 @@ class CodeFilter:
             return False
         path = below(source, self._settings.root)
         for patterns, part, codes in self._ignores:
-            if not ("ALL" in codes or _covers(codes, code)) or not matches(path, patterns):
+            if not _covers(codes, code) or not matches(path, patterns):
                 continue
             if not part or pointer == part or pointer.startswith(part.rstrip("/") + "/"):
                 return True
@@ -88,17 +88,22 @@ class CodeFilter:
             return False
         path = below(source, self._settings.root)
         return not any(
-            ("ALL" in codes or _covers(codes, code)) and matches(path, patterns)
-            for patterns, _, codes in self._ignores
+            _covers(codes, code) and matches(path, patterns) for patterns, _, codes in self._ignores
         )
 
     def severity(self, code: str, own: str) -> str:
-        """The severity of a code: that of the settings, else its ``own``."""
-        return str(self._severities.get(code, own))
+        """The severity of a code: that of the settings, the most exact first, else its ``own``."""
+        found = (self._severities[w] for w in _words(code) if w in self._severities)
+        return str(next(found, own))
 
 
-def _covers(codes: Iterable[str], code: str) -> bool:
-    return any(code == c or (c.isalpha() and code.rstrip("0123456789") == c) for c in codes)
+def _covers(codes: Container[str], code: str) -> bool:
+    return any(word in codes for word in _words(code))
+
+
+def _words(code: str) -> tuple[str, str, str]:
+    """What settings may call a code, the most exact first."""
+    return code, code.rstrip("0123456789"), "ALL"
 
 
 def _check(wanted: Mapping[str, TomlPath], known: set[str], settings: Settings) -> None:

@@ -48,7 +48,7 @@ KEYS: Mapping[str, SettingKey] = {
     "per-file-ignores": SettingKey(
         "lists", {}, "codes by file pattern, with a JSON pointer behind #"
     ),
-    "severity": SettingKey("texts", {}, "error, warning or note by code"),
+    "severity": SettingKey("texts", {}, "error, warning or note by code, family or ALL"),
     "baseline": SettingKey("path", None, "file of known findings"),
     "include": SettingKey("list", INCLUDE, "files that are read in folders"),
     "exclude": SettingKey("list", EXCLUDE, "files and folders that are skipped"),

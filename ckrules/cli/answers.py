@@ -25,6 +25,7 @@ from ckrules.kernels.config import Config
 from ckrules.kernels.names import format_name
 from ckrules.readers import Context, Entry, Input, InputReading, UnreadableText
 from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.json_values import Repeats, with_repeats
 from ckrules.support.visible import json_text, visible
 
 
@@ -116,11 +117,13 @@ def point_in(request: Request, words: Sequence[str]) -> PointOfBook:
         except UnicodeDecodeError:
             raise UsageError(f"{text}: not UTF-8 text") from None
     try:
-        point = json.loads(raw)
+        point = json.loads(raw, object_pairs_hook=with_repeats)
     except (ValueError, RecursionError):
         point = None
     if not isinstance(point, dict):
         raise UsageError(f"{place}: not a JSON object of values by variable")
+    if isinstance(point, Repeats):
+        raise UsageError(f"{place}: duplicate key {point.twice[0]!r}")
     book = book_of(request.region.space)
     return PointOfBook(book, point, point_text(point), {})
 

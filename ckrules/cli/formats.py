@@ -39,10 +39,9 @@ def by_suffix(output: str | None, forms: Forms) -> str | None:
         known = [s for suffixes in forms.values() for s in suffixes]
         hits = nearest(suffix, known, n=1)
         near = f"did you mean {hits[0]}? " if hits else ""
-        raise UsageError(
-            f"-o {output}: {near}known suffixes are {', '.join(known)}; "
-            "--format writes a file of any name"
-        )
+        text = f"-o {output}: {near}known suffixes are {', '.join(known)}"
+        several = "; --format writes a file of any name" if len(forms) > 1 else ""
+        raise UsageError(text + several)
     return found
 
 

@@ -237,6 +237,11 @@ class DatabaseTable:
         ((found,),) = self._query(sql, values)
         return int(found)
 
+    def distinct(self, column: str) -> list[str]:
+        """The values of a column, each once; empty cells do not count."""
+        found = self._query(f"SELECT DISTINCT {column} FROM {self.NAME}")
+        return [value for (value,) in found if value is not None]
+
     def columns(self, where: str = "", values: Sequence[Any] = ()) -> Mapping[str, str]:
         """Name and sort of every column that `records` with this condition have."""
         return self.COLUMNS

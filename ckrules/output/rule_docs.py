@@ -6,7 +6,9 @@ The repository does not hold them: the site has them (scripts/site_pages.py), an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ckrules.arch import CK_VERSIONS
@@ -20,6 +22,8 @@ from ckrules.support import files
 from ckrules.support.errors import CkrulesError
 
 INDEX = "README.md"
+_HEAD = "# Rules\n\n`ckrules explain CODE` prints the same pages."
+_ROW = re.compile(r"^\| \[(\w+)\]\(\1\.md\) \|", re.MULTILINE)
 
 
 def every_rule() -> dict[str, tuple[RuleBook, Rule]]:
@@ -39,10 +43,8 @@ def every_rule() -> dict[str, tuple[RuleBook, Rule]]:
 def index(rules: Mapping[str, tuple[RuleBook, Rule]]) -> str:
     """The index: a table per family."""
     out = [
-        "# Rules",
-        "",
         (
-            "`ckrules explain CODE` prints the same pages. What the book leaves out is in "
+            f"{_HEAD} What the book leaves out is in "
             "[not-modelled.md](../not-modelled.md), what fields and quantities are in "
             "[fields.md](fields.md)."
         ),
@@ -89,21 +91,28 @@ def pages(
 
 
 def stale(folder: Path, made: Mapping[str, str]) -> list[str]:
-    """The files that differ from what would be made, are missing, or belong to no rule."""
+    """The files that differ from what would be made or are missing, and pages of rules gone."""
     out = [n for n, text in made.items() if _read(folder / n) != text]
-    return sorted({*out, *_orphans(folder, made)})
+    gone = _written(folder) - set(made)
+    return sorted({*out, *(n for n in gone if (folder / n).is_file())})
 
 
 def write(folder: Path, made: Mapping[str, str]) -> list[str]:
     """Writes what changed, removes pages of rules that are gone, and names both.
 
     Raises:
-        CkrulesError: If the folder cannot be written.
+        CkrulesError: If the folder cannot be written, or has a file of a page's name that the
+            index there does not list; then nothing is written.
     """
     changed = stale(folder, made)
+    for name in sorted({*changed} - _written(folder)):
+        if os.path.lexists(folder / name):
+            text = "`ckrules docs` did not write it: move it away, or choose another folder"
+            raise CkrulesError(f"{folder / name}: {text}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in changed:
+        # The index first: it says which pages are ours, even where the run is interrupted.
+        for name in sorted(changed, key=lambda n: (n in made, n != INDEX)):
             if name in made:
                 files.replace(folder / name, made[name])
             else:
@@ -113,13 +122,16 @@ def write(folder: Path, made: Mapping[str, str]) -> list[str]:
     return changed
 
 
-def _orphans(folder: Path, made: Iterable[str]) -> set[str]:
-    there = {p.name for p in folder.glob("*.md")} if folder.is_dir() else set()
-    return there - set(made)
+def _written(folder: Path) -> set[str]:
+    """The names of the pages that an earlier run wrote: those that its index lists."""
+    text = _read(folder / INDEX) or ""
+    if not text.startswith(_HEAD):
+        return set()
+    return {INDEX, PAGE, *(f"{code}.md" for code in _ROW.findall(text))}
 
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None

@@ -100,8 +100,7 @@ class Input:
         path, sign, pointer = argument.partition("#/")
         if argument.startswith(beginnings()) and not (sign and os.path.lexists(path)):
             return cls(argument, argument)
-        return cls(argument, path, path, f"/{pointer}".rstrip("/") if sign else "", None,
-                   _folder(path))  # fmt: skip
+        return cls(argument, path, path, f"/{pointer}" if sign else "", None, _folder(path))
 
     @property
     def is_file(self) -> bool:

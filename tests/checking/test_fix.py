@@ -160,6 +160,18 @@ def test_inline_tables_are_repaired_in_place(folder: Path) -> None:
     assert Path(path).read_bytes() == fixed.encode()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_comment_stays_with_its_field(end: str, folder: Path) -> None:
+    fields = [f"{k} = {json.dumps(v)}" for k, v in legal(pipeline="compv4").items()]
+    text = end.join([*fields, ""]).replace(f"8{end}", f"8  # of the tuner{end}")
+    path = write(folder, "a.toml", text.encode())
+    assert run("check", "--fix", path).exit_code == 0
+    assert (
+        Path(path).read_bytes()
+        == f"{text[: -len(end)]}{end}double_smem_buffer = true{end}".encode()
+    )
+
+
 def test_work_on_repairs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind so many findings nothing is tried any more, however many come."""
     monkeypatch.setattr(repairs, "EXACT", 2)

@@ -35,6 +35,9 @@ def test_one_configuration_of_a_file(folder: Path) -> None:
     said = "a.json: error: no configuration /kernels/7: its configurations are /kernels/0 to"
     assert missing.stderr.startswith(said)
     assert run("check", "a.json#/kernels/3").exit_code == 2
+    for name in ("", "kernels/"):  # ends with the key "", which nothing has
+        missing = run("check", f"a.json#/{name}")
+        assert missing.stderr.startswith(f"a.json: error: no configuration /{name}: its config")
 
 
 def test_a_part_of_a_file_that_is_called_like_a_kernel(folder: Path) -> None:

@@ -164,6 +164,31 @@ def test_codes_are_selected_and_ignored(folder: Path) -> None:
     assert run("check", *on, "--exit-zero").exit_code == 0
 
 
+@pytest.mark.parametrize("word", ["ALL", "TILE", "TILE001"])
+def test_all_and_families_are_ignored(
+    word: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on = ["--arch", "gfx942", "--select", "TILE", "a.json"]
+    assert codes(*on, "--ignore", word) == []
+    monkeypatch.setenv("CKRULES_IGNORE", word)
+    assert codes(*on) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "severity"),
+    [
+        ('ALL = "note"', "note"),
+        ('ALL = "note"\nTILE = "warning"', "warning"),
+        ('TILE001 = "note"\nTILE = "warning"\nALL = "error"', "note"),
+        ('LDS = "note"', "error"),
+    ],
+)
+def test_the_most_exact_severity_holds(folder: Path, table: str, severity: str) -> None:
+    write(folder, "ckrules.toml", f'arch = "gfx942"\nselect = ["TILE"]\n[severity]\n{table}\n')
+    found = json.loads(run("check", "--format", "jsonl", "a.json").stdout)
+    assert (found["code"], found["severity"]) == ("TILE001", severity)
+
+
 def test_severities(folder: Path) -> None:
     write(
         folder,

@@ -79,6 +79,35 @@ def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
     assert result.stderr == f"error: {path}: cannot write: No such file or directory\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["check", "IN", "--format", "json"], ["check", "IN#/kernels/0", "--format=json"]),
+        ["count", "--catalog", "IN", "--arch", "gfx942", "--format", "json"],
+        ["train", "IN"],
+    ],
+)
+def test_no_input_is_replaced(tmp_path: Path, words: list[str]) -> None:
+    """Whatever it is called: by a link, or as one configuration of it."""
+    path, link = tmp_path / "in.json", tmp_path / "link.json"
+    path.write_text("old")
+    link.symlink_to(path)
+    given = [word.replace("IN", str(path)) for word in words]
+    for order in ([*given, "-o", str(link)], [given[0], f"-o{link}", *given[1:]]):
+        result = run(*order)
+        assert result.exit_code == 2
+        assert result.stderr == f"error: -o {link}: is also read: choose another file\n"
+    assert path.read_text() == "old"
+
+
+def test_words_are_no_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may be called as a value that the command is given."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fp16").write_text("old")
+    assert run("count", *SMALL, "-o", "fp16").exit_code == 0
+    assert (tmp_path / "fp16").read_text() != "old"
+
+
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     path.write_text("old")

@@ -178,6 +178,7 @@ def test_large_integers_are_exact_or_refused(tmp_path: Path) -> None:
         (["a.json", "why", "--format", "csv"], "unknown format 'csv'"),
         (["a.json", "fix"], "missing POINT"),
         (["a.json", "why", "{3}"], "not a JSON object of values"),
+        (["a.json", "why", '{"x": 1, "x": 2}'], "duplicate key 'x'"),
         (["a.json", "why", "no.json"], "No such file"),
         (["a.json", "why", '{"x": 1, "y": 2, "mod": "fast"}'], "unknown field 'mod': did you mean"),
         (["a.json", "fix", '{"x": 1}'], "missing fields y, mode"),

@@ -254,6 +254,27 @@ def test_command_line(tmp_path: Path) -> None:
     assert "0 files written" in again.stderr
 
 
+@pytest.mark.parametrize("name", ["CMakeLists.txt", "Makefile", "build.ninja", "NAME.cpp"])
+def test_files_of_others_stay(name: str, tmp_path: Path) -> None:
+    """Where no run has finished; files of one that was interrupted are replaced."""
+    line = json.dumps({**LEGAL, "ndim": 2})
+    words_ = ("generate", "-", "-o", str(tmp_path / "out"), "--ck", "2025.11", "--ninja", "--force")
+    assert run(*words_, stdin=line).exit_code == 0
+    manifest = tmp_path / "out" / MANIFEST
+    path = tmp_path / "out" / name.replace("NAME", json.loads(manifest.read_text())["name"])
+    old = path.read_text()
+    manifest.unlink()
+    path.write_text(f"{old} ")
+    assert run(*words_, stdin=line).exit_code == 0
+    assert path.read_text() == old
+    manifest.unlink()
+    path.write_text("mine")
+    done = run(*words_, stdin=line)
+    text = "ckrules did not write it: move it away, or choose another folder"
+    assert (done.exit_code, done.stderr) == (2, f"error: {path}: {text}\n")
+    assert path.read_text() == "mine"
+
+
 def test_it_says_how_long_compilers_will_take(tmp_path: Path) -> None:
     few, many = (
         {**LEGAL, "ndim": 2, "pipeline": pipeline, "double_smem_buffer": False}

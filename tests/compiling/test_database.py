@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -247,6 +248,20 @@ def test_rows_that_somebody_else_wrote(config: str | None, tmp_path: Path) -> No
     done = run("results", str(path), "--runs")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith(f"error: {path}: ")
+
+
+def test_results_of_a_gpu_are_found_by_its_words(tmp_path: Path) -> None:
+    path = str(tmp_path / FILE)
+    with Results(Path(path)) as results:
+        results.put(result("a"))
+        results.put(replace(result("b"), arch="gfx999"))
+    for word, name in (("gfx942:xnack-", "a"), ("MI300X", "a"), ("gfx999", "b")):
+        done = run("results", path, "--arch", word, "--format", "names")
+        assert (done.exit_code, done.stdout) == (0, f"{name}\n")
+    assert run("results", path, "--arch", "gfx950").exit_code == 3
+    done = run("results", path, "--arch", "gfx943")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: unknown arch 'gfx943': did you mean 'gfx942'")
 
 
 OPENER = """

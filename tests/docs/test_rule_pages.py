@@ -14,6 +14,7 @@ from ckrules.kernels.books import Books
 from ckrules.output import rule_docs
 from ckrules.output.field_docs import PAGE, unit
 from ckrules.output.rule_docs import INDEX, every_rule, stale, write
+from ckrules.support.errors import CkrulesError
 from tests.cli.run import run
 from tests.helpers.rule_pages import made as pages
 
@@ -64,13 +65,30 @@ def test_explain_says_the_unit() -> None:
 
 def test_stale_pages_are_found_and_renewed(tmp_path: Path) -> None:
     made = dict(list(pages().items())[:3])
-    write(tmp_path, made)
+    row = "| [GONE001](GONE001.md) | a rule that is no more |\n"
+    write(tmp_path, {**made, INDEX: made[INDEX] + row, "GONE001.md": "its page"})
     first = sorted(made)[0]
     (tmp_path / first).write_text("old")
-    (tmp_path / "GONE001.md").write_text("a rule that is no more")
-    assert sorted(stale(tmp_path, made)) == sorted([first, "GONE001.md"])
+    assert stale(tmp_path, made) == sorted([first, "GONE001.md", INDEX])
     write(tmp_path, made)
     assert stale(tmp_path, made) == []
+    assert {p.name for p in tmp_path.iterdir()} == set(made)
+
+
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    """Beside the pages they are not looked at, and in place of one nothing is written."""
+    made = dict(list(pages().items())[:3])
+    (tmp_path / "notes.md").write_text("mine")
+    write(tmp_path, made)
+    assert stale(tmp_path, made) == []
+    assert (tmp_path / "notes.md").read_text() == "mine"
+    for name in (INDEX, PAGE):
+        folder = tmp_path / name.removesuffix(".md")
+        folder.mkdir()
+        (folder / name).write_bytes(b"mine \xfc")
+        with pytest.raises(CkrulesError, match=f"{name}: `ckrules docs` did not write it"):
+            write(folder, made)
+        assert [p.read_bytes() for p in folder.iterdir()] == [b"mine \xfc"]
 
 
 def test_command_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

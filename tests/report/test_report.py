@@ -294,6 +294,13 @@ def test_what_there_is_no_report_of(
     assert not Path("x.html").exists()
 
 
+def test_no_other_form_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "r.pdf"
+    done = run("report", "catalog", "tiny", "--arch", "gfx950", "-o", str(path))
+    text = f"error: -o {path}: known suffixes are .html, .htm\n"
+    assert (done.exit_code, done.stderr, path.exists()) == (2, text, False)
+
+
 def test_standard_output() -> None:
     done = run("report", "catalog", "tiny", "--arch", "gfx950", "--variant", "bwd_data", "-o", "-")
     assert done.exit_code == 0

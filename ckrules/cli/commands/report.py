@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ckrules.cli.formats import by_suffix
 from ckrules.cli.group import session
 from ckrules.cli.once import option
 from ckrules.cli.options import quiet_option
@@ -70,6 +71,7 @@ def command(
     quiet: bool,
 ) -> int:
     """Write a report as one HTML file: a space, catalog, results, certification or difference."""
+    by_suffix(output, {"html": (".html", ".htm")})
     kind, words = _kind(what)
     if kind in ("results", "certification"):
         request.only(beside=f"a report of {kind}")

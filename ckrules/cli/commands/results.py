@@ -82,10 +82,10 @@ def command(
     kind = _table(runs)
     clauses = {kind.FAILED: failed, "finding IS NOT NULL": findings}
     parts = [text for text, on in clauses.items() if on]
-    given = {"arch": arch, "artifact": artifact}
-    parts += [f"{key} = ?" for key, value in given.items() if value]
-    rows = _Rows(" AND ".join(parts), [v for v in given.values() if v])
     with kind(find(where), reading=True) as table:
+        given = {"arch": arch and _gpu(arch, table), "artifact": artifact}
+        parts += [f"{key} = ?" for key, value in given.items() if value]
+        rows = _Rows(" AND ".join(parts), [v for v in given.values() if v])
         columns = table.columns(rows.where, rows.values)
         sorts = {**table.COLUMNS, **columns}
         form, names = _chosen(listing, tuple(columns), _RUNS if runs else _BUILDS, sorts)
@@ -108,6 +108,17 @@ class _Rows:
 
     where: str
     values: Sequence[Any]
+
+
+def _gpu(word: str, table: DatabaseTable) -> str:
+    """The GPU that a word means; those of GPU files are known where there are results of them.
+
+    Raises:
+        UnknownNameError: With near matches.
+    """
+    from ckrules.kernels.books import Books
+
+    return word if word in table.distinct("arch") else Books().plain_arch(word)
 
 
 def _table(runs: bool) -> type[DatabaseTable]:

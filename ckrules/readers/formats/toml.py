@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckrules.engine.expr import Value
@@ -49,7 +49,7 @@ def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableTex
         document = parse(text.text)
     except TomlTextError as error:
         raise SourceError(f"not TOML: {error.what}", error.line, error.column) from None
-    found = Locator(text.text)
+    found, lines = Locator(text.text), text.text.split("\n")
     shared = _places(found, (), document, source.name)
     lists = [k for k in LISTS if isinstance(document.get(k), list)]
     if len(lists) > 1:
@@ -57,7 +57,7 @@ def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableTex
     if not lists:
         if document:
             start = Place(source.name, 1, 1)
-            yield _entry(document, shared, shared, start, context)
+            yield _entry(document, shared, shared, start, context, lines)
         return
     beside = {k: v for k, v in document.items() if k not in LISTS}
     if len(beside) > MOST_AROUND:
@@ -73,10 +73,8 @@ def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableTex
             made = UnreadableText(place, f"expected a table of fields, found {kind(value)}")
         else:
             own = _places(found, at, value, source.name)
-            between = ", " if found.key_span(at) is None else "\n"
-            made = _entry(
-                {**beside, **value}, own, {**shared, **own}, place, context, between
-            )  # fmt: skip
+            rows = () if found.key_span(at) is None else lines
+            made = _entry({**beside, **value}, own, {**shared, **own}, place, context, rows)
         made.pointer = f"/{lists[0]}/{index}"
         yield made
 
@@ -87,8 +85,10 @@ def _entry(
     places: Places,
     place: Place,
     context: Context,
-    between: str = "\n",
+    lines: Sequence[str],
 ) -> Entry | UnreadableText:
+    """The entry of a table; ``lines`` are those of the text, or none where it is in one line."""
+
     def locate(key: str, at_key: bool) -> Place | None:
         return places[key][0 if at_key else 1] if key in places else None
 
@@ -98,7 +98,11 @@ def _entry(
         if not own:
             return None
         last = max((p[1] for p in own.values()), key=lambda p: (p.line, p.column))
-        end = Place(last.source, last.end_line, last.end_column, last.end_line, last.end_column)
+        line, column, between = last.end_line, last.end_column, ", "
+        if lines:  # behind its comment
+            row = lines[line - 1].removesuffix("\r")
+            column, between = len(row) + 1, lines[line - 1][len(row) :] + "\n"
+        end = Place(last.source, line, column, line, column)
         return Edit(end, f"{between}{field} = {json.dumps(value)}")
 
     return entry_from_mapping(given, context, place, locate, None if "name" in given else rewrite)
