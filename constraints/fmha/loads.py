@@ -12,7 +12,8 @@ from typing import Any
 
 from ckrules.constraints.fmha.examples import LOW, NARROW
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, ite
+from ckrules.constraints.fmha.words import HALVES
+from ckrules.engine.expr import FALSE, BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, ite
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -163,23 +164,31 @@ def k_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
     says=["a thread loads {k_load} elements of K at once (pad_d = {pad_d})",
           "a thread loads {v_vector} elements of V at once (pad_dv = {pad_dv}, {pipeline})"],
     source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_load_impl, static_assert on N",
+            "core/arch/amd_buffer_addressing_builtins.hpp: amd_buffer_load_impl (CK 2026.09, read in ROCm/rocm-libraries @ 0262923: N == 6 of fp16 and bf16)",
             f"{_POLICY}: GetAlignmentK, GetAlignmentV",
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentK, kAlignmentV (1 with padding)"],
-    accepts=[{}, {"tile_n1": 96, "pad_dv": True}, {"tile_n0": 96}],
-    rejects=[{"tile_n1": 96}, {**NARROW, "tile_n1": 160}, {"tile_n0": 48, "tile_k1": 16}],
+    accepts=[{}, {"tile_n1": 96, "pad_dv": True}, {"tile_n0": 96},
+             {"@ck": "2026.09", "tile_n0": 48, "tile_k1": 16}],
+    rejects=[{"@ck": "2026.06", "tile_n1": 96}, {**NARROW, "tile_n1": 160},
+             {"@ck": "2025.11", "tile_n0": 48, "tile_k1": 16}],
 )  # fmt: skip
 def vectors_are_powers(c: AttentionQuantities) -> BoolExpr:
     """A thread loads 1, 2, 4, 8 or 16 elements at once, or one by one with padding.
 
     Why: asserted of loads from memory. Padding of the contiguous dimension makes it single
-    elements, but that of qr_async is not counted.
+    elements, but that of qr_async is not counted. Since 2026.09 6 halves are three dwords.
 
     Fix: use powers of two, or pad.
     """
     single = c.pad_dv & ~c.asynchronous
+
+    def loads(vector: IntExpr) -> BoolExpr:
+        six = (vector == 6) & c.dtype.isin(*HALVES) if c.since("2026.09") else FALSE
+        return is_pow2(vector) | six
+
     return all_of(
-        any_of(c.asynchronous, c.pad_d, is_pow2(c.k_load)),
-        any_of(c.v_layout == "col", c.v_in_pairs, single, is_pow2(c.v_vector)),
+        any_of(c.asynchronous, c.pad_d, loads(c.k_load)),
+        any_of(c.v_layout == "col", c.v_in_pairs, single, loads(c.v_vector)),
     )
 
 

@@ -368,6 +368,19 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         return self.first_tile(row, self.tile_n0)
 
     @quantity
+    def split_length(self) -> IntExpr:
+        """Columns of a split of K that is not the last; of kernels without splits all."""
+        split = (self.variant == "fmha_fwd_splitkv") & ~self.paged_kv  # of pages tiles are aligned
+        length: IntExpr = ite(split, ceil_div(self.p_seqlen_k, self.p_splits), self.p_seqlen_k)
+        return maximum(length, 1)
+
+    @quantity
+    def last_split(self) -> IntExpr:
+        """Columns of the last split that has any."""
+        begins = maximum(self.p_seqlen_k - 1, 0) // self.split_length * self.split_length
+        return self.p_seqlen_k - begins
+
+    @quantity
     def bias_vector(self) -> IntExpr:
         """Elements of a tensor of biases that a lane loads at once (kCM1PerLane)."""
         node: IntExpr = ite(self.wave_size == 64, 4, 8)

@@ -136,7 +136,7 @@ class AttentionQuantities(WavesOfProducts, _Types):
 
     def _wmma(self, product: int) -> BoolExpr:
         tile = [getattr(self, name) for name in WARP_TILES[product]]
-        return is_wmma(self.wave_size, self.dtype, tile)
+        return is_wmma(self, self.dtype, tile)
 
     @property
     def lanes_differ(self) -> BoolExpr:

@@ -12,14 +12,18 @@ ops/gemm/warp/warp_gemm_dispatcher.hpp, CK 2025.11.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ckrules.arch import Gpu
 from ckrules.constraints.fmha.words import ELEMENT_BYTES, HALVES, NARROW, OPERANDS
 from ckrules.constraints.gemm.warp_gemms import LATER_TURNED, SINGLE, Shape
 from ckrules.constraints.tile_gemm import facts as tile_gemm
-from ckrules.engine.expr import BoolExpr, EnumExpr, IntExpr, all_of
+from ckrules.engine.expr import BoolExpr, EnumExpr, IntExpr, all_of, ite
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.rules import version_key
+
+if TYPE_CHECKING:
+    from ckrules.constraints.fmha.gpu_facts import GpuFacts
 
 #: Warp GEMMs with transposed C whose operand's lanes are changed about, by type.
 SWIZZLED: Mapping[str, Sequence[Shape]] = dict.fromkeys(HALVES, ((32, 32, 8), (32, 32, 16)))
@@ -83,9 +87,16 @@ DEPTHS = tuple(
 )  # fmt: skip
 
 
-def is_wmma(wave_size: IntExpr, dtype: EnumExpr, tile: Sequence[IntExpr]) -> BoolExpr:
-    """Whether a warp GEMM is made for waves of 32 lanes; all others are for 64."""
-    return all_of(wave_size == 32, dtype != "fp32", *(n == 16 for n in tile))
+def is_wmma(c: GpuFacts, dtype: EnumExpr, tile: Sequence[IntExpr]) -> BoolExpr:
+    """Whether a warp GEMM is made for waves of 32 lanes; all others are for 64.
+
+    Source: ops/gemm/warp/warp_gemm_dispatcher.hpp: Dispatcher under __gfx11__, __gfx120__, and
+    __gfx125__ (CK 2026.09, read in ROCm/rocm-libraries @ 0149199), whose WMMA are deeper.
+    """
+    rows, columns, depth = tile
+    deep = ite(dtype.isin(*HALVES), depth == 32, (depth == 64) | (depth == 128))
+    own = ite(c.has("tdm"), deep, depth == 16)
+    return all_of(c.wave_size == 32, dtype != "fp32", rows == 16, columns == 16, own)
 
 
 def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
@@ -93,7 +104,7 @@ def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     types = {word: (op, op, "fp32") for word, op in OPERANDS.items()}
     found = tile_gemm.facts(gpus, ck, types)
     names = ("wave_size", "lds_capacity", "lds_banks", "max_threads", "lane_vgprs",
-             "hardware_warp_tiles", "lds_transpose_load", "operands_in_both_halves")  # fmt: skip
+             "hardware_warp_tiles", "lds_transpose_load", "operands_in_both_halves", "tdm")  # fmt: skip
     straight = [g.name for g in gpus if g.has("direct_to_lds")]
     return {
         **{name: found[name] for name in names},

@@ -90,7 +90,7 @@ def backward_random_numbers_fill_waves(c: BackwardQuantities) -> BoolExpr:
     Fix: use 16x16x16.
     """
     tile = (c.warp_tile_m0, c.warp_tile_n0, c.warp_tile_k0)
-    return (c.warp_tile_m0 == 32) | is_wmma(c.wave_size, c.dtype, tile)
+    return (c.warp_tile_m0 == 32) | is_wmma(c, c.dtype, tile)
 
 
 @rule(

@@ -25,6 +25,7 @@ _SHORT: Mapping[str, Any] = {
     "wave_m0": 1, "wave_m1": 1, **{f"warp_tile_{x}{p}": 16 for x in "mnk" for p in "01"},
 }  # fmt: skip
 _BIAS: Mapping[str, Any] = {"mask": "mask", "p_mask": 1, "bias": "bias", "p_bias": 1}
+_SPLITS: Mapping[str, Any] = {"variant": "fmha_fwd_splitkv", "lse": True, "pad_s": True}
 _PAGED: Mapping[str, Any] = {
     "variant": "fmha_fwd_splitkv", "paged_kv": True, "lse": True, "pad_s": True, "pad_sk": True,
 }  # fmt: skip
@@ -266,21 +267,25 @@ def heads_are_shared_evenly(c: AttentionFit) -> BoolExpr:
 @rule(
     "FPROB010", "bias-ends-within-a-vector", kind="wrong-result",
     applies=lambda c: all_of(_narrow_bias(c), ~c.pad_sk, ~c.several),
-    says="{bias_vector} elements of the bias are loaded at once: seqlen_k = {p_seqlen_k}",
+    says=["{bias_vector} elements of the bias are loaded at once: seqlen_k = {p_seqlen_k}",
+          "the last split of K begins at an odd place and ends within a dword of the bias: {last_split} of seqlen_k = {p_seqlen_k} columns in {p_splits} splits"],
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentBias = kPadSeqLenK ? 1 : GetAlignmentBias",
-            "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: GetAlignmentBias (kCM1PerLane)"],
-    accepts=[{**_BIAS}, {**_BIAS, "p_seqlen_k": 1000}], rejects=[{**_BIAS, "p_seqlen_k": 1001}],
+            "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: GetAlignmentBias (kCM1PerLane)",
+            "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX, x_per_split (rounded to no tile; run)"],
+    accepts=[{**_BIAS}, {**_BIAS, "p_seqlen_k": 1000}, {**_BIAS, **_SPLITS, "p_splits": 3}],
+    rejects=[{**_BIAS, "p_seqlen_k": 1001}, {**_BIAS, **_SPLITS, "p_splits": 6}],
 )  # fmt: skip
 def bias_is_vectors(c: AttentionFit) -> BoolExpr:
     """Without pad_sk a row of the bias has whole vectors.
 
     Why: the last vector of a head reaches behind the tensor, and all of it that shares a dword
     with what lies behind is taken for zero. The bias of other types is fp32, of which an element
-    is a dword: three kernels with part vectors were run, and are right.
+    is a dword: three kernels with part vectors were run, and are right. Splits begin anywhere, so
+    that of the last one an odd number of columns may be left.
 
-    Fix: use a kernel with pad_sk.
+    Fix: use a kernel with pad_sk, or another number of splits.
     """
-    return c.p_seqlen_k % c.bias_vector == 0
+    return all_of(c.p_seqlen_k % c.bias_vector == 0, c.last_split % 2 == 0)
 
 
 @rule(

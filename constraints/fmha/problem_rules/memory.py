@@ -21,6 +21,7 @@ from ckrules.engine.rules import rule
 _PART: Mapping[str, Value] = {**ASYNC, "p_hdim": 80}
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
+_SPLITS: Mapping[str, Any] = {"variant": "fmha_fwd_splitkv", "lse": True, "pad_s": True}
 _PLACES = [
     {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k",
      "d": "hdim" if x in "qk" else "hdim_v", "columns": " or columns" * (x == "v")}
@@ -140,28 +141,32 @@ def _gap(c: AttentionFit) -> BoolExpr:
 @rule(
     "FPROB035", "columns-of-v-not-padded", kind="wrong-result",
     applies=lambda c: (c.v_layout == "col") & ~c.pad_sk,
-    says=["columns of V end within a dword: seqlen_k = {p_seqlen_k}, {element_bytes} bytes each (pad_sk = {pad_sk})",
-          "what lies between columns of V is multiplied by 0: stride_v = {p_stride_v}, seqlen_k = {p_seqlen_k}, tile_n0 = {tile_n0}",
+    says=["columns of V end within a dword: seqlen_k = {p_seqlen_k}, {last_split} of them in the last split, {element_bytes} bytes each (pad_sk = {pad_sk})",
+          "what lies between columns of V is multiplied by 0: stride_v = {p_stride_v}, seqlen_k = {p_seqlen_k} in splits of {split_length}, tile_n0 = {tile_n0}",
           "sequences of a group have any length, and columns of V end within a dword: mode = {mode}, batch = {p_batch}, {element_bytes} bytes each"],
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentV = kPadSeqLenK ? 1 : GetAlignmentV",
-            "ops/fmha/kernel/fmha_fwd_kernel.hpp: v_dram of column-major V, sequence<kPadHeadDimV_, kPadSeqLenK>"],
+            "ops/fmha/kernel/fmha_fwd_kernel.hpp: v_dram of column-major V, sequence<kPadHeadDimV_, kPadSeqLenK>",
+            "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX, x_per_split (rounded to no tile; run)"],
     accepts=[_COLUMNS, {**_COLUMNS, "p_seqlen_k": 1002}, {**_COLUMNS, "p_stride_v": 1040},
-             {**_COLUMNS, "mode": "group", "p_mode": 1}],
+             {**_COLUMNS, "mode": "group", "p_mode": 1}, {**_COLUMNS, **_SPLITS, "p_splits": 3}],
     rejects=[{**_COLUMNS, "p_seqlen_k": 1001}, {**_COLUMNS, "p_seqlen_k": 1000, "p_stride_v": 1040},
-             {**_COLUMNS, "mode": "group", "p_mode": 1, "p_batch": 4}],
+             {**_COLUMNS, "mode": "group", "p_mode": 1, "p_batch": 4}, {**_COLUMNS, **_SPLITS, "p_splits": 6},
+             {**_COLUMNS, **_SPLITS, "p_splits": 3, "p_stride_v": 1040}],
 )  # fmt: skip
 def columns_are_padded(c: AttentionFit) -> BoolExpr:
     """Without pad_sk columns of V have whole dwords, and nothing lies between those of part tiles.
 
     Why: rows of V behind the sequence are the next column's beginning, or what lies between. Their
     probabilities are 0, but 0 times NaN is NaN; and of the last column's last vector what shares a
-    dword with what lies behind the tensor is taken for zero.
+    dword with what lies behind the tensor is taken for zero. Splits begin anywhere, so that their
+    last tiles are parts unless a split has whole ones.
 
-    Fix: use a kernel with pad_sk.
+    Fix: use a kernel with pad_sk, or another number of splits.
     """
+    whole = (c.last_split % c.tile_n0 == 0) & (c.split_length % c.tile_n0 == 0)
     return all_of(
-        c.p_seqlen_k * c.element_bytes % 4 == 0,
-        (c.p_seqlen_k % c.tile_n0 == 0) | ~_gap(c),
+        c.last_split * c.element_bytes % 4 == 0,
+        whole | ~_gap(c),
         ~c.several | (c.element_bytes == 4),
     )
 
