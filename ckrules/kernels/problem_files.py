@@ -87,7 +87,7 @@ def _understood(known: Iterable[Problems], reading: Reading) -> dict[str, Any]:
     if not found and len(faults) == 1:
         raise faults[0][1]
     if not found:
-        raise UsageError("; ".join(f"not a {name}: {error}" for name, error in faults))
+        raise UsageError("; ".join(f"as {name}: {error}" for name, error in faults))
     return found
 
 

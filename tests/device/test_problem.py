@@ -172,7 +172,7 @@ def test_a_line_is_every_kinds_that_understands_it() -> None:
     with pytest.raises(UsageError) as error:
         problem_files.parse("N=1,C=1", both)
     assert (
-        str(error.value) == "not a convolution: the problem has no K; not a GEMM: the GEMM has no M"
+        str(error.value) == "as convolution: the problem has no K; as GEMM: the GEMM has no M"
     )
     fits = problems_of("forward").fits
     assert fits({"ndim": 1}, parse(line))
