@@ -74,6 +74,16 @@ def test_a_file_and_its_region_are_the_same(conf: str) -> None:
     assert equal.stdout.startswith("equal: 5 configurations")
 
 
+def test_values_of_files_are_compared(tmp_path: Path) -> None:
+    """The one value that each of two files has of a field tells their kernels apart."""
+    kernel = "grouped_conv_fwd_fp16_nhwgc_2d_mem_cshuffle_intrawave_64x64x{}_2x2x1_32x32x8"
+    files = [write(tmp_path, f"{k}.txt", kernel.format(k) + "\n") for k in (32, 64)]
+    found = _json("diff", *files, "--arch", "gfx942")
+    assert (found["equal"], found["both"], found["without_fields"]) == (False, 0, [])
+    sides = (f"{files[0]},gfx942", f"{files[0]},gfx950")
+    assert _json("diff", *sides)["without_fields"] == ["arch"]
+
+
 @pytest.mark.parametrize("form", ["jsonl", "json", "csv", "names"])
 def test_what_is_listed_can_be_listed_again(form: str, tmp_path: Path) -> None:
     suffix = {"names": "txt"}.get(form, form)
