@@ -66,10 +66,11 @@ def _parts(word: str, request: Request) -> dict[str, str]:
     out: dict[str, str] = {}
     for piece in word.split(","):
         key, sign, value = piece.strip().partition("=")
-        if sign and key and value:
-            out[key] = value
-            continue
-        out[_kind(piece.strip(), request)] = piece.strip()
+        if not (sign and key and value):
+            key, value = _kind(piece.strip(), request), piece.strip()
+        if key in out:
+            raise UsageError(f"{key} is given twice in the side {word}")
+        out[key] = value
     return out
 
 
