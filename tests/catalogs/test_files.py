@@ -94,6 +94,22 @@ def test_what_is_listed_can_be_listed_again(form: str, tmp_path: Path) -> None:
     assert _json("count", "--catalog", path, "--arch", "gfx942", "--stage", "legal")["count"] == 30
 
 
+def test_the_version_that_rows_say_is_the_catalogs(tmp_path: Path) -> None:
+    part = ("--variant", "bwd_data", "--arch", "gfx942", "--ck", "2025.11", "--seed", "5")
+    rows = run("sample", *part, "-n", "20", "--format", "jsonl", "-q").stdout
+    path = write(tmp_path, "old.jsonl", rows)
+    assert run("count", "--catalog", path, "--stage", "legal").stdout == "20\n"
+    listed = run("enumerate", "--catalog", path, "--format", "jsonl").stdout
+    assert sorted(listed.splitlines()) == sorted(rows.splitlines())
+    assert run("diff", path, "stage=legal,catalog=" + path).exit_code == 0
+    other = run("count", "--catalog", path, "--ck", "2026.06")
+    assert "for CK 2025.11, and CK 2026.06 is asked for" in other.stderr
+    mixed = write(tmp_path, "mixed.jsonl", rows + rows.replace("2025.11", "2026.09"))
+    refused = run("count", "--catalog", mixed)
+    assert refused.exit_code == 2
+    assert "rows for CK 2025.11 and 2026.09, expected one version" in refused.stderr
+
+
 def test_files_of_two_families_and_many_fields(tmp_path: Path) -> None:
     space = ("--variant", "forward,bwd_data", "--arch", "gfx942,gfx950")
     rows = run("sample", *space, "-n", "200", "--seed", "2", "--format", "jsonl", "-q").stdout
