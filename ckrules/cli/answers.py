@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import click
-
 from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.once import option
-from ckrules.cli.options import F
+from ckrules.cli.options import F, Seconds
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request
 from ckrules.engine.expr.printer import literal
@@ -177,7 +175,7 @@ def timeout_option(seconds: int) -> Callable[[F], F]:
     """``--timeout``: how long a solver may take."""
     return option(
         "--timeout",
-        type=click.FloatRange(min=0.1),
+        type=Seconds(),
         default=float(seconds),
         help=f"Seconds [{seconds}].",
     )

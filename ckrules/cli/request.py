@@ -47,7 +47,7 @@ class Request:
     every other one is refused.
     """
 
-    books: Books
+    _books: Books
     _given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _where: tuple[str, ...] = ()
     _catalog: str = ""
@@ -57,6 +57,11 @@ class Request:
     _file: str = ""
 
     # -- what is selected ------------------------------------------------------------------
+
+    @functools.cached_property
+    def books(self) -> Books:
+        """The rules: of a catalog those of its kernels' CK version."""
+        return self._books if self.listing is None else self._books.at(self.listing.catalog.ck)
 
     @functools.cached_property
     def region(self) -> Region:
@@ -88,15 +93,16 @@ class Request:
         given = dict(self._given)
         if variants := variants_of(given.get("variant", ()), self._family):
             given["variant"] = tuple(variants)
-        catalog = load_catalog(self._catalog, self.books, given.get("arch"))
+        catalog = load_catalog(self._catalog, self._books, given.get("arch"))
+        books = self._books.at(catalog.ck)
         return CatalogListing(
-            catalog, self.books, given, self._where, self._at_stage(), distinct=self._distinct
+            catalog, books, given, self._where, self._at_stage(), distinct=self._distinct
         )
 
     def _at_stage(self) -> str:
         from ckrules.constraints.catalogs.stages import PROFILES
 
-        profile = self.books.profile
+        profile = self._books.profile
         if profile == "legal":
             return self._stage or "listed"
         stage = next((s for s, p in PROFILES.items() if p == profile), None)
@@ -157,7 +163,7 @@ class Request:
         """The request with other rules, values of fields, catalog or stage."""
         return replace(
             self,
-            books=books or self.books,
+            _books=books or self._books,
             _given={**self._given, **(given or {})},
             _catalog=self._catalog if catalog is None else catalog,
             _stage=self._stage if stage is None else stage,
@@ -211,7 +217,7 @@ class Request:
         Raises:
             UsageError: For rules under which the one that stays need not be legal.
         """
-        profile = self.books.profile
+        profile = self._books.profile
         if "legal" not in (profile, library.WIDER.get(profile)):
             raise UsageError(f"--distinct goes with the profiles legal and fast, not {profile}")
         return replace(self, _distinct=True)
@@ -228,8 +234,8 @@ class Request:
         asked = {
             "catalog": bool(self._catalog),
             "stage": bool(self._stage),
-            "ck": self.books.ck_asked and self.books.ck != usual.ck,
-            "profile": self.books.profile != usual.profile,
+            "ck": self._books.ck_asked and self._books.ck != usual.ck,
+            "profile": self._books.profile != usual.profile,
         }
         return f"--{name}" if asked.get(name) else ""
 
@@ -289,7 +295,7 @@ class Request:
             (f"--{k}" if k in LISTED else f"--set {k}"): (",".join(words),)
             for k, words in self._given.items()
         }
-        books = self.books
+        books = self._books
         asked |= {
             "--family": (self._family,) if self._family else (),
             "--catalog": (self._catalog,) if self._catalog else (),

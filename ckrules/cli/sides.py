@@ -46,12 +46,13 @@ def side_of(word: str, request: Request) -> Region:
     for name in parts:
         if option := request.said(name):
             raise UsageError(f"{option} and the side {word} both say the {name}")
-    base = request.books
+    base, ck = request.books, parts.pop("ck", None)
     books = Books(
-        ck=parts.pop("ck", base.ck),
+        ck=ck or base.ck,
         profile=parts.pop("profile", base.profile),
         arch_files=base.arch_files,
     )
+    books.ck_asked = ck is not None or base.ck_asked
     catalog, stage = parts.pop("catalog", None), parts.pop("stage", None)
     given = {k: (v,) for k, v in parts.items()}
     side = request.changed(books=books, given=given, catalog=catalog, stage=stage)
@@ -66,10 +67,11 @@ def _parts(word: str, request: Request) -> dict[str, str]:
     out: dict[str, str] = {}
     for piece in word.split(","):
         key, sign, value = piece.strip().partition("=")
-        if sign and key and value:
-            out[key] = value
-            continue
-        out[_kind(piece.strip(), request)] = piece.strip()
+        if not (sign and key and value):
+            key, value = _kind(piece.strip(), request), piece.strip()
+        if key in out:
+            raise UsageError(f"{key} is given twice in the side {word}")
+        out[key] = value
     return out
 
 

@@ -90,6 +90,7 @@ class Search:
         self._found = self._leading = Few.none(len(self._values))
         self._followed = _METHODS
         self._looked: set[int] = set()
+        self._most: int | None = None
         self._assumed: dict[str, str] = {}
 
     @property
@@ -124,7 +125,7 @@ class Search:
 
         Args:
             sample: How many kernels are drawn.
-            kernels: No round begins when so many were looked at.
+            kernels: The maximum number of kernels to look at.
             seconds: No round begins later than this.
             start: Kernels that are good elsewhere; those of this space are looked at first.
 
@@ -140,6 +141,8 @@ class Search:
                 return "time"
             return "kernels" if kernels is not None and self.looked_at >= kernels else ""
 
+        self._most = kernels
+        sample = sample if kernels is None else min(sample, kernels)
         whole = self._space.count() <= sample
         if start and not whole:  # where good kernels are is known: less has to be looked at
             sample, self._followed = max(sample // _FEWER, 1), _METHODS // _FEWER
@@ -155,7 +158,7 @@ class Search:
             before = self._found.codes[:KEPT].tolist()
             self._merge(self._judged(self._around(self._found.codes[:KEPT])))
             rounds += 1
-            if self._found.codes[:KEPT].tolist() == before:
+            if self._found.codes[:KEPT].tolist() == before and self.looked_at != kernels:
                 break
         return SearchResult(self.ranking, rounds, time.monotonic() - began, ended)
 
@@ -191,7 +194,8 @@ class Search:
             parts[key] = part = self._space.bind(**dict(zip(methods, words, strict=True)))
             alike = self._found.codes[(self._found.codes[:, at] == key).all(axis=1)]
             drawn.append(chain([alike], self._drawn(each, part)))
-        self._leading = self._best_of(drawn).sorted()
+        found = self._best_of(drawn)
+        self._leading = found.rows(np.isfinite(found.times)).sorted()
         self._improve(parts, at, budget)
 
     def _improve(
@@ -230,9 +234,11 @@ class Search:
         self._leading = leading.sorted()
 
     def _best_of(self, parts: Sequence[Iterator[Codes]]) -> Few:
-        """The fastest kernel of each part, none of which is empty."""
+        """The fastest kernel of each part; without end the time of one that is not looked at."""
         found = Few(np.full(len(parts), np.inf), np.zeros((len(parts), len(self._values)), int))
-        for codes, owners in _together(parts):
+        for every, whose in _together(parts):
+            codes = self._allowed(every)
+            owners = whose[: len(codes)]
             times = self._times(codes)
             order = np.lexsort((times, owners))
             first = order[np.unique(owners[order], return_index=True)[1]]
@@ -245,9 +251,13 @@ class Search:
     def _judged(self, chunks: Iterable[Codes]) -> Few:
         """The fastest of some kernels."""
         best = Few.none(len(self._space.names))
-        for codes in chunks:
+        for codes in map(self._allowed, chunks):
             best = best.merged(Few(self._times(codes), codes)).sorted().rows(slice(self._kept))
         return best
+
+    def _allowed(self, codes: Codes) -> Codes:
+        """The first of some kernels, as many as may still be looked at."""
+        return codes if self._most is None else codes[: self._most - self.looked_at]
 
     def _times(self, codes: Codes) -> Floats:
         """The times of kernels, in which they are ordered; each is counted once."""

@@ -29,8 +29,8 @@ def load_catalog(name: str, books: Books, archs: Sequence[str] | None = None) ->
     """The catalog of this name, or the one that a file makes.
 
     A file of configurations (`ckrules.readers.formats`) is the catalog of its kernels, each listed
-    once; one of ranges (`ckrules.readers.sweeps`) of what its tool lists. ``data.remarks`` of the
-    catalog says what else the file holds.
+    once, of the CK version that they say; one of ranges (`ckrules.readers.sweeps`) of what its tool
+    lists. ``data.remarks`` of the catalog says what else the file holds.
 
     Args:
         name: One of `ckrules.constraints.catalogs.names`, or the path of a file.
@@ -51,7 +51,7 @@ def load_catalog(name: str, books: Books, archs: Sequence[str] | None = None) ->
             raise UsageError(f"{name}: no such file")
         raise unknown("catalog", name, catalogs.names())
     read = _File(name, books, list(dict.fromkeys(map(books.plain_arch, archs or ()))))
-    return Catalog(read.data(), ck=books.ck, gpus=books.gpus)
+    return Catalog(read.data(), ck=read.ck or books.ck, gpus=books.gpus)
 
 
 def _has_tables(name: str) -> bool:
@@ -71,6 +71,7 @@ class _File:
     def __init__(self, name: str, books: Books, archs: Sequence[str]) -> None:
         self.name, self._books = name, books
         self.points: dict[tuple[Any, ...], Point] = {}
+        self._versions: set[str] = set()
         for arch in archs:
             self._read(arch)
         if not archs:
@@ -90,11 +91,20 @@ class _File:
                 self._left_out[item.code] += 1
             else:
                 point = item.config.point
+                self._versions.add(item.config.ck)
                 self._repeated += tuple(point.values()) in found
                 found[tuple(point.values())] = point
         if faults:
             raise _fault(faults)
         self.points |= found
+
+    @property
+    def ck(self) -> str:
+        """The CK version that the rows say; empty where none says one."""
+        said = sorted(self._versions - {""})
+        if len(said) > 1:
+            raise UsageError(f"{self.name}: rows for CK {' and '.join(said)}, expected one version")
+        return "".join(said)
 
     def data(self) -> CatalogData:
         by_family: dict[str, list[Point]] = {}

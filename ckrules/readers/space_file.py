@@ -222,6 +222,8 @@ def _measured(found: _Found, key: str, entry: Any, objective: str) -> tuple[Any,
 def _made(found: _Found, said: Callable[[Path], str]) -> Space:
     from ckrules.engine.space import Space
 
+    if not found.values:
+        raise DocumentError((), "the space has no variables")
     nodes: dict[str, Any] = {}
     for name, values in found.values.items():
         try:

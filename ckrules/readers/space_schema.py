@@ -57,7 +57,7 @@ def _own() -> JsonSchema:
     variable = _object(name={"type": "string"}, values={"$ref": "#/$defs/values_of_one"})
     return {
         "title": "variables and constraints",
-        **_object(variables=_list(variable), constraints=_list({"$ref": "#/$defs/condition"})),
+        **_object(variables=_list(variable, 1), constraints=_list({"$ref": "#/$defs/condition"})),
     }
 
 
@@ -69,7 +69,7 @@ def _t1() -> JsonSchema:
         ]
     }
     text = {"$ref": "#/$defs/condition"}
-    inner = _object(TuningParameters=_list(_object(Name={"type": "string"}, Values=listed)))
+    inner = _object(TuningParameters=_list(_object(Name={"type": "string"}, Values=listed), 1))
     inner["properties"]["Conditions"] = _list({"anyOf": [text, _object(Expression=text)]})
     return {
         "title": "T1 of the tuners' benchmark suites",
@@ -79,7 +79,8 @@ def _t1() -> JsonSchema:
 
 
 def _kernel_tuner() -> JsonSchema:
-    values = {"type": "object", "additionalProperties": {"$ref": "#/$defs/values_of_one"}}
+    of_one = {"$ref": "#/$defs/values_of_one"}
+    values = {"type": "object", "additionalProperties": of_one, "minProperties": 1}
     made = _object(tune_params=values)
     made["properties"] |= {
         "restrictions": _list({"$ref": "#/$defs/condition"}),
@@ -98,8 +99,8 @@ def _object(**properties: JsonSchema) -> JsonSchema:
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
-def _list(items: JsonSchema) -> JsonSchema:
-    return {"type": "array", "items": items}
+def _list(items: JsonSchema, least: int = 0) -> JsonSchema:
+    return {"type": "array", "items": items, "minItems": least}
 
 
 def _without(*names: str) -> JsonSchema:

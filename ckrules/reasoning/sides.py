@@ -70,9 +70,9 @@ class Alignment:
 def align(sides: Sequence[Region]) -> Alignment:
     """The sides over their common fields.
 
-    A field that each side holds to one value, not the same for all, is what they differ in: it
-    is put in and dropped. Candidates are the union of the sides' candidates, and a side whose
-    own are fewer keeps to them.
+    A field that each side is asked for with one value, not the same for all, is what they differ
+    in: it is put in and dropped. Candidates are the union of the sides' candidates, and a side
+    whose own are fewer keeps to them.
 
     Args:
         sides: At least one side.
@@ -91,7 +91,10 @@ def align(sides: Sequence[Region]) -> Alignment:
     """
     names = _common(sides)
     dropped: list[str] = []
+    listed = frozenset[str]().union(*(s.content for s in sides))
     for name in names:
+        if name in listed:
+            continue
         held = {s.fixed.get(name) for s in sides}
         if len(held) > 1 and all(h is not None and len(h) == 1 for h in held):
             dropped.append(name)

@@ -148,7 +148,8 @@ class CatalogListing:
         if not all(left.values()):  # a value that no kernel of the list has
             extra.append(FALSE)
         fewer = {n: d for n, d in left.items() if d}
-        return Region(book, fewer, (*extra, *chosen.where))
+        content = frozenset(fewer.keys() - chosen.fixed.keys())
+        return Region(book, fewer, (*extra, *chosen.where), content=content)
 
     @property
     def _family(self) -> str:

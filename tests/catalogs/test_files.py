@@ -74,6 +74,16 @@ def test_a_file_and_its_region_are_the_same(conf: str) -> None:
     assert equal.stdout.startswith("equal: 5 configurations")
 
 
+def test_values_of_files_are_compared(tmp_path: Path) -> None:
+    """The one value that each of two files has of a field tells their kernels apart."""
+    kernel = "grouped_conv_fwd_fp16_nhwgc_2d_mem_cshuffle_intrawave_64x64x{}_2x2x1_32x32x8"
+    files = [write(tmp_path, f"{k}.txt", kernel.format(k) + "\n") for k in (32, 64)]
+    found = _json("diff", *files, "--arch", "gfx942")
+    assert (found["equal"], found["both"], found["without_fields"]) == (False, 0, [])
+    sides = (f"{files[0]},gfx942", f"{files[0]},gfx950")
+    assert _json("diff", *sides)["without_fields"] == ["arch"]
+
+
 @pytest.mark.parametrize("form", ["jsonl", "json", "csv", "names"])
 def test_what_is_listed_can_be_listed_again(form: str, tmp_path: Path) -> None:
     suffix = {"names": "txt"}.get(form, form)
@@ -82,6 +92,22 @@ def test_what_is_listed_can_be_listed_again(form: str, tmp_path: Path) -> None:
     counted = _json("count", "--catalog", path, "--arch", "gfx942")
     assert counted["count"] == 30
     assert _json("count", "--catalog", path, "--arch", "gfx942", "--stage", "legal")["count"] == 30
+
+
+def test_the_version_that_rows_say_is_the_catalogs(tmp_path: Path) -> None:
+    part = ("--variant", "bwd_data", "--arch", "gfx942", "--ck", "2025.11", "--seed", "5")
+    rows = run("sample", *part, "-n", "20", "--format", "jsonl", "-q").stdout
+    path = write(tmp_path, "old.jsonl", rows)
+    assert run("count", "--catalog", path, "--stage", "legal").stdout == "20\n"
+    listed = run("enumerate", "--catalog", path, "--format", "jsonl").stdout
+    assert sorted(listed.splitlines()) == sorted(rows.splitlines())
+    assert run("diff", path, "stage=legal,catalog=" + path).exit_code == 0
+    other = run("count", "--catalog", path, "--ck", "2026.06")
+    assert "for CK 2025.11, and CK 2026.06 is asked for" in other.stderr
+    mixed = write(tmp_path, "mixed.jsonl", rows + rows.replace("2025.11", "2026.09"))
+    refused = run("count", "--catalog", mixed)
+    assert refused.exit_code == 2
+    assert "rows for CK 2025.11 and 2026.09, expected one version" in refused.stderr
 
 
 def test_files_of_two_families_and_many_fields(tmp_path: Path) -> None:

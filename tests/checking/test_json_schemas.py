@@ -131,7 +131,13 @@ def _broken(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    "value", [[], {}, 3, {"variables": []}, {"a": [None]}, {"a": [[1]]}, {"constraints": []}]
+    "value",
+    [
+        *([], {}, 3, {"variables": []}, {"a": [None]}, {"a": [[1]]}, {"constraints": []}),
+        {"variables": [], "constraints": []},
+        {"ConfigurationSpace": {"TuningParameters": []}},
+        {"tune_params": {}},
+    ],
 )
 def test_what_describes_no_space(value: Any, tmp_path: Path) -> None:
     assert not _described(tmp_path, value)

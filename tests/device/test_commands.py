@@ -36,6 +36,10 @@ def test_faulty_arguments(tmp_path: Path) -> None:
         (["validate", ".", "--device", "hpi"], "unknown device 'hpi': did you mean 'hip'?"),
         (["validate", ".", "--timeout", "0"], "'0' is not a number of seconds above 0"),
         (["build", ".", "--timeout", "nan"], "'nan' is not a number of seconds above 0"),
+        *(
+            ([*words, "--timeout", "nan"], "'nan' is not a number of seconds above 0")
+            for words in (["why"], ["fix", "x"], ["lint"], ["cover", "x"])
+        ),
         (["build", ".", "--optimize", "-O9"], "did you mean '-O"),
         (["results", ".", "--artifact", "devise"], "did you mean 'device'?"),
         (["generate", "x", "-o", ""], "-o: the folder has no name"),

@@ -100,6 +100,15 @@ def test_budgets_end_a_search() -> None:
     assert Search(found, Ranker(False)).run(sample=100, seconds=0.0).ended == "time"
 
 
+@pytest.mark.parametrize("kernels", [1, 50, 150, 2000])
+def test_no_more_kernels_are_looked_at_than_the_budget(kernels: int) -> None:
+    found = candidates("tile_m == 64")
+    search = Search(found, Ranker(False))
+    result = search.run(sample=100, kernels=kernels)
+    assert (search.looked_at, result.ended) == (kernels, "kernels")
+    assert all(r.point in found.space for r in search.leaders)
+
+
 def test_several_gpus_are_refused() -> None:
     books = Books("2026.06")
     region = select(books, {"variant": ("forward",), "arch": ("gfx942", "gfx950")}, ())

@@ -117,6 +117,7 @@ ONE = {"Name": "M", "Type": "int", "Values": "[1, 2]"}
         ('{"a": [1], "a": [2]}', "1:17", "duplicate key 'a'"),
         ('{"tune_params": {"a": [1], "a": [2]}}', "1:33", "duplicate key 'a'"),
         ('{"a": [1, 2}', "1:12", "not JSON"),
+        ('{"variables": [], "constraints": []}', "1:1", "the space has no variables"),
     ],
 )  # fmt: skip
 def test_faults_have_their_place(tmp_path: Path, content: Any, place: str, said: str) -> None:

@@ -142,12 +142,14 @@ class TestDiff:
 
 
 def test_portable_counts_and_samples() -> None:
-    """Points have every field but arch."""
-    words = ("portable", "--arch", "gfx90a,gfx942", *PART, "--sample", "2", "--format", "json")
-    answer = json.loads(run(*words).stdout)
+    """Points have every field but arch, and lines of JSON the CK version, which `check` takes."""
+    words = ("portable", "--arch", "gfx90a,gfx942", *PART, "--sample", "2", "--format")
+    answer = json.loads(run(*words, "json").stdout)
     assert answer["count"] > 0
     assert len(answer["points"]) == 2
     assert "arch" not in answer["points"][0]
+    lines = run(*words, "jsonl", "--ck", "2025.11").stdout.splitlines()
+    assert [json.loads(line)["ck"] for line in lines] == ["2025.11"] * 2
 
 
 def test_lint_finds_upstreams_contradictions() -> None:

@@ -23,7 +23,7 @@ EPILOG = (
     HELP
     + """
 The options select the part that is compared. Counts are exact, so "equal" is a
-proof; where sides differ in a field (two GPUs), that field is not compared.
+proof; a field that the sides name (two GPUs) is not compared.
 Of two CK versions the rules that differ are listed, those on problems, too.
 
 \b

@@ -72,7 +72,9 @@ def command(
             stream.write(f"{count}\n")
         else:
             for p in points:
-                stream.write((visible(name_or_text(p)) if form == "names" else json_text(p)) + "\n")
+                whole = {**p, "ck": requests[0].books.ck}
+                text = visible(name_or_text(p)) if form == "names" else json_text(whole)
+                stream.write(text + "\n")
     if form != "json":
         note(f"{count:,} configurations are {_what(request)} on all of {', '.join(archs)}")
     return 0 if count else 1

@@ -25,6 +25,8 @@ class Region:
         fixed: A value, or a list, tuple, set or range of values, by field.
         where: Conditions that points meet besides the rules.
         title: What outputs call it (default: the book's name).
+        first: What `distinct` adds: the conditions that canonical points meet.
+        content: The fixed fields that nobody asked for: the book's points have no other value.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> from ckrules.engine.rules import Rule
@@ -42,7 +44,7 @@ class Region:
     where: tuple[BoolExpr, ...] = ()
     title: str = ""
     first: tuple[BoolExpr, ...] = ()
-    """What `distinct` adds: the conditions that canonical points meet."""
+    content: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         given: Mapping[str, Any] = self.fixed
