@@ -168,27 +168,23 @@ def k_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
             f"{_POLICY}: GetAlignmentK, GetAlignmentV",
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentK, kAlignmentV (1 with padding)"],
     accepts=[{}, {"tile_n1": 96, "pad_dv": True}, {"tile_n0": 96},
-             {"@ck": "2026.09", "tile_n0": 48, "tile_k1": 16}],
-    rejects=[{"@ck": "2026.06", "tile_n1": 96}, {**NARROW, "tile_n1": 160},
-             {"@ck": "2025.11", "tile_n0": 48, "tile_k1": 16}],
+             {"@ck": "2026.09", "tile_n1": 96}],
+    rejects=[{"@ck": "2026.06", "tile_n1": 96}, {**NARROW, "tile_n1": 160}, {"tile_n0": 48, "tile_k1": 16}],
 )  # fmt: skip
 def vectors_are_powers(c: AttentionQuantities) -> BoolExpr:
     """A thread loads 1, 2, 4, 8 or 16 elements at once, or one by one with padding.
 
     Why: asserted of loads from memory. Padding of the contiguous dimension makes it single
-    elements, but that of qr_async is not counted. Since 2026.09 6 halves are three dwords.
+    elements, but that of qr_async is not counted. Since 2026.09 6 halves of V are three dwords,
+    as upstream's lists have them.
 
     Fix: use powers of two, or pad.
     """
     single = c.pad_dv & ~c.asynchronous
-
-    def loads(vector: IntExpr) -> BoolExpr:
-        six = (vector == 6) & c.dtype.isin(*HALVES) if c.since("2026.09") else FALSE
-        return is_pow2(vector) | six
-
+    six = (c.v_vector == 6) & c.dtype.isin(*HALVES) if c.since("2026.09") else FALSE
     return all_of(
-        any_of(c.asynchronous, c.pad_d, loads(c.k_load)),
-        any_of(c.v_layout == "col", c.v_in_pairs, single, loads(c.v_vector)),
+        any_of(c.asynchronous, c.pad_d, is_pow2(c.k_load)),
+        any_of(c.v_layout == "col", c.v_in_pairs, single, is_pow2(c.v_vector), six),
     )
 
 
