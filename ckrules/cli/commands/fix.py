@@ -119,8 +119,12 @@ def command(
             yield from source_lines(found.obstacle.rules)
         elif found.complete and len(found.fixes) < n:
             yield f"  there are no more than {len(found.fixes)}"
+        elif found.undecided:
+            yield f"  undecided whether there are more: {found.undecided}"
 
     write({**item.named, **found.to_dict()}, lines())
+    if found.undecided:
+        return 4
     return 0 if found.fixes else 1
 
 
