@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import click
 
@@ -18,7 +17,7 @@ from ckrules.cli.answers import (
     timeout_option,
 )
 from ckrules.cli.once import option
-from ckrules.cli.options import Words, arch_option, rule_options
+from ckrules.cli.options import Words, arch_option, once_each, rule_options
 from ckrules.cli.request import Request, where_option
 from ckrules.cli.terminal import waiting
 from ckrules.engine.expr.printer import literal
@@ -99,9 +98,11 @@ def command(
     freed = {f for words in free for f in words}
     for name in sorted(freed - item.book.fields.keys()):
         raise unknown("field", name, item.book.fields)
-    kept = [f for f in purpose if f not in freed]
-    kept += [f for words in keep for f in words]
-    costs = _weights(weights)
+    held = [f for words in keep for f in words]
+    if both := next((f for f in held if f in freed), None):
+        raise UsageError(f"--keep and --free both say {both}")
+    kept = [*(f for f in purpose if f not in freed), *held]
+    costs = once_each("--weight", map(_weight, weights)) or None
     with waiting("looking for the nearest legal kernels"):
         found = fix(item.book, item.point, n=n, keep=kept, weights=costs, timeout=timeout)
 
@@ -153,11 +154,8 @@ def _purpose(book: RuleBook, variant: str) -> list[str]:
     return [d.name for d in domains if d.role is Role.PURPOSE or d.name in follow]
 
 
-def _weights(texts: Sequence[str]) -> dict[str, int] | None:
-    out: dict[str, Any] = {}
-    for text in texts:
-        name, sign, number = text.partition("=")
-        if not sign or not number.strip().isdecimal() or len(number) > 6:
-            raise UsageError(f"--weight {text!r} is not of the form FIELD=N with an integer")
-        out[name.strip()] = int(number)
-    return out or None
+def _weight(text: str) -> tuple[str, int]:
+    name, sign, number = text.partition("=")
+    if not sign or not number.strip().isdecimal() or len(number) > 6:
+        raise UsageError(f"--weight {text!r} is not of the form FIELD=N with an integer")
+    return name.strip(), int(number)
