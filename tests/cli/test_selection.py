@@ -202,6 +202,7 @@ def test_diff_compares_stages_of_a_catalog() -> None:
             ["fix", "NAME", "--arch", "gfx942", "--weight", "tile_m=1", "--weight", "tile_m=9"],
             "--weight: tile_m is given twice",
         ),
+        (["fix", "NAME", "NAME", "--arch", "gfx942"], "one configuration is needed, or FILE POINT"),
         (["fix", "NAME", "--arch", "gfx942", "--keep", "tile_m", "--free", "tile_m"], "both say"),
         (
             [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import click
@@ -18,7 +19,7 @@ from ckrules.cli.answers import (
 )
 from ckrules.cli.once import option
 from ckrules.cli.options import Words, arch_option, once_each, rule_options
-from ckrules.cli.request import Request, where_option
+from ckrules.cli.request import Request
 from ckrules.cli.terminal import waiting
 from ckrules.engine.expr.printer import literal
 from ckrules.engine.expr.variables import Role, domain_of
@@ -56,7 +57,12 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 @click.argument("config", metavar="CONFIG | FILE POINT")
 @click.argument("point", metavar="", required=False)
 @arch_option
-@where_option
+@option(
+    "--where",
+    multiple=True,
+    metavar="EXPR",
+    help="A condition over the variables of FILE. Repeatable: all must hold.",
+)
 @option("--keep", type=Words(), multiple=True, help="Fields that keep their value.")
 @option("--free", type=Words(), multiple=True, help="Fields that may change after all.")
 @option(
@@ -140,6 +146,8 @@ def _configuration(config: str, books: Books, archs: tuple[str, ...]) -> PointOf
 def _of_file(file: str, point: str | None, request: Request, archs: tuple[str, ...]) -> PointOfBook:
     if point is None:
         raise UsageError("missing POINT: a JSON object, or a file with one")
+    if file != "-" and not os.path.lexists(file):
+        raise UsageError(f"one configuration is needed, or FILE POINT: {file} is not a file")
     if archs:
         raise UsageError("--arch does not go with a file that describes a space")
     return point_in(request.of_file(file), [point])
