@@ -171,12 +171,12 @@ def fix(
         book: The rules, or a space, whose restrictions are then named.
         point: A full point, legal or not (a legal one is its own only fix).
         n: How many.
-        keep: Fields that keep their value.
+        keep: Fields that keep their value, or one field.
         weights: What changing a field costs, an integer from 1 (default: `Vocabulary.cost`).
         timeout: Seconds for the solver.
 
     Raises:
-        UsageError: For a point that lacks a field, or a weight below 1.
+        UsageError: For a point that lacks a field, or an ``n`` or a weight below 1.
         UndecidedError: When nothing is found in time.
 
     >>> from ckrules.engine.rules.book import Vocabulary
@@ -190,7 +190,9 @@ def fix(
     """
     book = book_of(book)
     full = book.point(point)
-    kept = tuple(dict.fromkeys(keep))
+    if n < 1:
+        raise UsageError(f"n = {n}: expected an integer from 1")
+    kept = tuple(dict.fromkeys([keep] if isinstance(keep, str) else keep))
     for name in [*kept, *(weights or {})]:
         if name not in book.fields:
             raise unknown("field", name, book.fields)
