@@ -18,7 +18,7 @@ from ckrules.kernels.families import targets
 from ckrules.kernels.library import topics
 from ckrules.kernels.trees import CkTree, read_tree
 from ckrules.support import tables
-from ckrules.support.errors import unknown
+from ckrules.support.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -26,6 +26,7 @@ else:  # older versions of click cannot be subscripted
     ParamType = click.ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])
+V = TypeVar("V")
 
 
 class Words(ParamType):
@@ -135,6 +136,20 @@ class Shard(ParamType):
         if not 1 <= i <= n:
             self.fail(f"{value!r}: parts are numbered from 1 to N", param, ctx)
         return i, n
+
+
+def once_each(option: str, pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
+    """The values of a repeatable option by field.
+
+    Raises:
+        UsageError: For a field that is given twice.
+    """
+    out: dict[str, V] = {}
+    for name, value in pairs:
+        if name in out:
+            raise UsageError(f"{option}: {name} is given twice")
+        out[name] = value
+    return out
 
 
 def known_archs() -> Sequence[str]:

@@ -11,6 +11,7 @@ changed fields and then the steps. Either proves that nothing is nearer.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,7 +72,8 @@ class Fixes:
     """The nearest repairs in order, or what makes them impossible.
 
     ``complete`` is true if there are no others: every legal point that keeps what must be kept has
-    the changes of one of them.
+    the changes of one of them. ``undecided`` says why the solver ended before it knew whether there
+    are; empty where it did not.
     """
 
     point: Mapping[str, Value]
@@ -79,6 +81,7 @@ class Fixes:
     fixes: tuple[Fix, ...]
     complete: bool = False
     obstacle: Conflict | None = field(default=None)
+    undecided: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The form of JSON outputs."""
@@ -88,6 +91,7 @@ class Fixes:
             "fixes": [f.to_dict() for f in self.fixes],
             "complete": self.complete,
             "obstacle": self.obstacle.to_dict() if self.obstacle else None,
+            **({"undecided": self.undecided} if self.undecided else {}),
         }
 
 
@@ -167,13 +171,13 @@ def fix(
         book: The rules, or a space, whose restrictions are then named.
         point: A full point, legal or not (a legal one is its own only fix).
         n: How many.
-        keep: Fields that keep their value.
+        keep: Fields that keep their value, or one field.
         weights: What changing a field costs, an integer from 1 (default: `Vocabulary.cost`).
-        timeout: Seconds for each question to the solver.
+        timeout: Seconds for the solver.
 
     Raises:
-        UsageError: For a point that lacks a field, or a weight below 1.
-        UndecidedError: When the solver does not decide in time.
+        UsageError: For a point that lacks a field, or an ``n`` or a weight below 1.
+        UndecidedError: When nothing is found in time.
 
     >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.rules import Rule
@@ -186,7 +190,9 @@ def fix(
     """
     book = book_of(book)
     full = book.point(point)
-    kept = tuple(dict.fromkeys(keep))
+    if n < 1:
+        raise UsageError(f"n = {n}: expected an integer from 1")
+    kept = tuple(dict.fromkeys([keep] if isinstance(keep, str) else keep))
     for name in [*kept, *(weights or {})]:
         if name not in book.fields:
             raise unknown("field", name, book.fields)
@@ -200,14 +206,21 @@ def fix(
     metric = Metric(full, domains, sorts, costs)
     conditions = [r.condition for r in book.rules]
     found, done, complete = _listed(metric, domains, conditions, n)
+    undecided = ""
     if len(found) < n and not complete:
-        found, complete = _searched(book, metric, domains, n, timeout, (found, done))
+        try:
+            complete = _search(book, metric, domains, n, timeout, (found, done))
+        except UndecidedError as error:
+            if not found:
+                raise
+            undecided = str(error)
     found = found[:n]
     for other in found:
         if book.violations(other):
             raise UndecidedError("the solver's point is not legal")
     obstacle = None if found else _obstacle(book, full, kept, timeout)
-    return Fixes(full, kept, tuple(metric.fix(p) for p in found), complete, obstacle)
+    fixes = tuple(metric.fix(p) for p in found)
+    return Fixes(full, kept, fixes, complete, obstacle, undecided)
 
 
 def _listed(
@@ -237,22 +250,22 @@ def _obstacle(
     return minimal(Assumptions(book.fields, rules=book.rules, held=held), decider)
 
 
-def _searched(
+def _search(
     book: RuleBook,
     metric: Metric,
     domains: Mapping[str, tuple[Any, ...]],
     n: int,
     timeout: float,
     listed: tuple[list[Point], int],
-) -> tuple[list[Point], bool]:
-    """The ``n`` nearest repairs by a solver, and whether that is all.
+) -> bool:
+    """Adds the rest of the ``n`` nearest repairs by a solver; whether that is all.
 
     Those up to some cost are ``listed`` already.
     """
     smaller = reduced(domains, [r.condition for r in book.rules])
-    found, done = list(listed[0]), listed[1]
+    found, done = listed
     if smaller is None:
-        return found, True
+        return True
     left, rest = smaller
     search = _Search(SolverOracle(book.fields, left, timeout=timeout), rest, metric)
     if done >= 0:
@@ -260,9 +273,9 @@ def _searched(
     while len(found) < n:
         level = search.level(n - len(found))
         if not level:
-            return found, True
+            return True
         found += sorted(level, key=metric.key)
-    return found, False
+    return False
 
 
 class _Search:
@@ -272,6 +285,7 @@ class _Search:
         self, oracle: SolverOracle, conditions: Sequence[BoolExpr], metric: Metric
     ) -> None:
         self.oracle, self.conditions, self.metric = oracle, list(conditions), metric
+        self.until = time.monotonic() + oracle.timeout
         self.costs: list[tuple[Any, int]] = []
         self.strides: list[tuple[Any, int]] = []
         self.base = (0, 0)
@@ -319,6 +333,9 @@ class _Search:
         return found
 
     def _ask(self, extra: Sequence[Any]) -> Point | None:
+        self.oracle.timeout = self.until - time.monotonic()
+        if self.oracle.timeout <= 0:
+            raise UndecidedError("timeout")
         return self.oracle.find(self.conditions, extra=extra)
 
     def _least(self, which: int, point: Point, extra: Sequence[Any]) -> tuple[int, Point]:

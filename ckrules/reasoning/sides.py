@@ -78,7 +78,7 @@ def align(sides: Sequence[Region]) -> Alignment:
         sides: At least one side.
 
     Raises:
-        UsageError: If the sides have different fields or sorts.
+        UsageError: If there are none, or they have different fields or sorts.
 
     >>> from ckrules.engine.rules.book import RuleBook, Vocabulary
     >>> from ckrules.engine.expr.variables import Enum, Int
@@ -89,6 +89,8 @@ def align(sides: Sequence[Region]) -> Alignment:
     >>> both.dropped, both.space(0).count(), both.space(1).count()
     (('gpu',), 2, 3)
     """
+    if not sides:
+        raise UsageError("no sides are given")
     names = _common(sides)
     dropped: list[str] = []
     listed = frozenset[str]().union(*(s.content for s in sides))

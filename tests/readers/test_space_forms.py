@@ -117,6 +117,10 @@ ONE = {"Name": "M", "Type": "int", "Values": "[1, 2]"}
         ('{"a": [1], "a": [2]}', "1:17", "duplicate key 'a'"),
         ('{"tune_params": {"a": [1], "a": [2]}}', "1:33", "duplicate key 'a'"),
         ('{"a": [1, 2}', "1:12", "not JSON"),
+        (
+            {"variables": [{"name": "a", "values": [1]}], "constraints": ["a not in a"]},
+            "11:", "a list of values is needed after `in`",
+        ),
         ('{"variables": [], "constraints": []}', "1:1", "the space has no variables"),
     ],
 )  # fmt: skip

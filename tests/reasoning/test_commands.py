@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ckrules.cli.group import cli
+from ckrules.reasoning import nearest
 
 NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_96x128x64_2x2x1_32x32x16_vec8_8_8"
 PART = ("--variant", "forward", "--dtype", "fp16", "--ndim", "2")
@@ -95,6 +96,19 @@ class TestFix:
         result = run("fix", point)
         assert result.exit_code == 1
         assert "arch = 'gfx1201' and dtype = 'fp32' cannot hold together" in result.output
+
+    def test_what_was_found_in_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Fixes that are known when the time is over are shown, and that there may be more."""
+        listed = nearest._listed
+        monkeypatch.setattr(nearest, "_listed", lambda *given: listed(*given[:3], 1))
+        words = ("fix", "--arch", "gfx942", NAME, "-n", "200", "--timeout", "1e-6")
+        result = run(*words)
+        assert result.exit_code == 4
+        assert result.stdout.splitlines()[1].startswith("  1. ")
+        assert result.stdout.endswith("\n  undecided whether there are more: timeout\n")
+        assert json.loads(run(*words, "--format", "json").stdout)["undecided"] == "timeout"
+        monkeypatch.setattr(nearest, "_listed", lambda *given: ([], -1, False))
+        assert (run(*words).exit_code, run(*words).stdout) == (4, "")
 
     @pytest.mark.parametrize("option", [("--keep", "tile"), ("--weight", "tile_m=x")])
     def test_bad_options(self, option: tuple[str, str]) -> None:

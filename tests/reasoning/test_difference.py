@@ -76,6 +76,10 @@ class TestDiff:
         with pytest.raises(UsageError, match="different fields"):
             diff(*sides)
 
+    def test_no_sides_are_refused(self) -> None:
+        with pytest.raises(UsageError, match="no sides"):
+            portable([])
+
     def test_equal_gpus(self) -> None:
         """gfx1200 and gfx1201 accept the same kernels."""
         book = rule_book("forward")

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckrules.constraints import book as rule_book
-from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.expr.variables import Int
+from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.reasoning import nearest
 from ckrules.reasoning.nearest import Metric, fix
 from ckrules.reasoning.why import widened
@@ -46,6 +47,12 @@ class TestFix:
         assert all(not book.violations(f.point) for f in found.fixes)
         assert len({tuple(f.point.items()) for f in found.fixes}) == len(found.fixes)
         assert (found.obstacle is not None) == (not expected)
+
+    def test_numbers_below_one_are_refused_and_one_field_is_kept(self) -> None:
+        book = RuleBook("toy", Vocabulary([Int("tile", [1, 2])]), [], check=False)
+        with pytest.raises(UsageError, match="n = 0: expected an integer from 1"):
+            fix(book, {"tile": 1}, n=0)
+        assert fix(book, {"tile": 1}, keep="tile").kept == ("tile",)
 
     @settings(max_examples=40)
     @given(books(), points(), st.integers(1, 4), st.integers(1, 3))

@@ -12,6 +12,7 @@ import click
 from ckrules.cli.answers import Writer, answer_options, configurations, timeout_option
 from ckrules.cli.legality import illegal
 from ckrules.cli.once import option
+from ckrules.cli.options import once_each
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
@@ -84,6 +85,8 @@ def command(
     """Find problems that a set of kernels leaves without a kernel."""
     if (problems is None) == (symbolic is None):
         raise UsageError("one of --problems and --symbolic is needed")
+    if ranges and symbolic is None:
+        raise UsageError("--range goes with --symbolic")
     if rows:
         if problems is None:
             raise UsageError("--rows goes with --problems")
@@ -102,7 +105,7 @@ def command(
     if problems is not None:
         return _listed(asked, problems, write)
     limits = asked.kind.usual(asked.fixed)
-    limits |= dict(_range(r, asked.group) for r in ranges)
+    limits |= once_each("--range", (_range(r, asked.group) for r in ranges))
     return _symbolic(asked, symbolic or "", limits, timeout, write)
 
 

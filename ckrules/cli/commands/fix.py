@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import os
+from collections.abc import Iterator
 
 import click
 
@@ -18,8 +18,8 @@ from ckrules.cli.answers import (
     timeout_option,
 )
 from ckrules.cli.once import option
-from ckrules.cli.options import Words, arch_option, rule_options
-from ckrules.cli.request import Request, where_option
+from ckrules.cli.options import Words, arch_option, once_each, rule_options
+from ckrules.cli.request import Request
 from ckrules.cli.terminal import waiting
 from ckrules.engine.expr.printer import literal
 from ckrules.engine.expr.variables import Role, domain_of
@@ -57,7 +57,12 @@ Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecide
 @click.argument("config", metavar="CONFIG | FILE POINT")
 @click.argument("point", metavar="", required=False)
 @arch_option
-@where_option
+@option(
+    "--where",
+    multiple=True,
+    metavar="EXPR",
+    help="A condition over the variables of FILE. Repeatable: all must hold.",
+)
 @option("--keep", type=Words(), multiple=True, help="Fields that keep their value.")
 @option("--free", type=Words(), multiple=True, help="Fields that may change after all.")
 @option(
@@ -99,9 +104,11 @@ def command(
     freed = {f for words in free for f in words}
     for name in sorted(freed - item.book.fields.keys()):
         raise unknown("field", name, item.book.fields)
-    kept = [f for f in purpose if f not in freed]
-    kept += [f for words in keep for f in words]
-    costs = _weights(weights)
+    held = [f for words in keep for f in words]
+    if both := next((f for f in held if f in freed), None):
+        raise UsageError(f"--keep and --free both say {both}")
+    kept = [*(f for f in purpose if f not in freed), *held]
+    costs = once_each("--weight", map(_weight, weights)) or None
     with waiting("looking for the nearest legal kernels"):
         found = fix(item.book, item.point, n=n, keep=kept, weights=costs, timeout=timeout)
 
@@ -119,8 +126,12 @@ def command(
             yield from source_lines(found.obstacle.rules)
         elif found.complete and len(found.fixes) < n:
             yield f"  there are no more than {len(found.fixes)}"
+        elif found.undecided:
+            yield f"  undecided whether there are more: {found.undecided}"
 
     write({**item.named, **found.to_dict()}, lines())
+    if found.undecided:
+        return 4
     return 0 if found.fixes else 1
 
 
@@ -135,6 +146,8 @@ def _configuration(config: str, books: Books, archs: tuple[str, ...]) -> PointOf
 def _of_file(file: str, point: str | None, request: Request, archs: tuple[str, ...]) -> PointOfBook:
     if point is None:
         raise UsageError("missing POINT: a JSON object, or a file with one")
+    if file != "-" and not os.path.lexists(file):
+        raise UsageError(f"one configuration is needed, or FILE POINT: {file} is not a file")
     if archs:
         raise UsageError("--arch does not go with a file that describes a space")
     return point_in(request.of_file(file), [point])
@@ -149,11 +162,8 @@ def _purpose(book: RuleBook, variant: str) -> list[str]:
     return [d.name for d in domains if d.role is Role.PURPOSE or d.name in follow]
 
 
-def _weights(texts: Sequence[str]) -> dict[str, int] | None:
-    out: dict[str, Any] = {}
-    for text in texts:
-        name, sign, number = text.partition("=")
-        if not sign or not number.strip().isdecimal() or len(number) > 6:
-            raise UsageError(f"--weight {text!r} is not of the form FIELD=N with an integer")
-        out[name.strip()] = int(number)
-    return out or None
+def _weight(text: str) -> tuple[str, int]:
+    name, sign, number = text.partition("=")
+    if not sign or not number.strip().isdecimal() or len(number) > 6:
+        raise UsageError(f"--weight {text!r} is not of the form FIELD=N with an integer")
+    return name.strip(), int(number)

@@ -14,6 +14,7 @@ from ckrules.cli.output import text_output
 from ckrules.cli.request import Request
 from ckrules.cli.terminal import note
 from ckrules.kernels.books import Books
+from ckrules.support.errors import UsageError
 from ckrules.support.tables import aligned
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def command(
     from ckrules.reasoning import drawing
     from ckrules.reasoning.graph import ConstraintGraph
 
+    if variant is not None and file is not None:
+        raise UsageError("--variant does not go with a file that describes a space")
     book = books.of(variant) if file is None else Request(books).of_file(file).region.book
     chosen = [r for r in book.rules if not chosen_topics or r.topic in chosen_topics]
     if chosen_topics and not chosen:

@@ -42,26 +42,28 @@ Exit codes: 0 there are some, 1 there are none, 2 bad input.
 @space_options
 @limit_option
 @option("--sample", "sampled", type=click.IntRange(min=0), help="Number of configurations to draw.")
-@option("--seed", type=int, default=0, help="Seed of --sample [0].")
+@option("--seed", type=int, help="Seed of --sample [0].")
 @output_options(_FORMATS)
 def command(
     request: Request,
     limit: int | None,
     sampled: int | None,
-    seed: int,
+    seed: int | None,
     form: str,
     output: str | None,
 ) -> int:
     """Count, list or sample the configurations that are legal on several GPUs."""
     if limit is not None and sampled is not None:
         raise UsageError("--limit and --sample exclude each other")
+    if seed is not None and sampled is None:
+        raise UsageError("--seed goes with --sample")
     sides = request.each("arch")
     if len(sides) < 2:
         raise UsageError("portable needs two or more GPUs, as in --arch gfx942,gfx950")
     archs, requests = list(sides), list(sides.values())
     made = _listed if request.by_catalog else _legal
     with waiting("looking for kernels that all GPUs take"):
-        count, points = made(requests, limit, (sampled, seed) if sampled is not None else None)
+        count, points = made(requests, limit, (sampled, seed or 0) if sampled is not None else None)
     with text_output(output) as stream:
         if form == "json":
             whole = {**request.to_dict(), "arch": list(archs), "count": count}

@@ -26,10 +26,17 @@ Step = Callable[[Names], Any]
 #: What Python raises where an expression has no value.
 RAISED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
+
+def _among(a: Any, b: Any) -> bool:
+    if isinstance(b, (int, float)):
+        raise TypeError("a list of values is needed after `in`")
+    return a in b
+
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     **{name: COMPARE[op] for name, op in OF_PYTHON.items() if op in COMPARE},
-    "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
+    "In": _among,
+    "NotIn": lambda a, b: not _among(a, b),
     "Is": operator.is_,
     "IsNot": operator.is_not,
 }
