@@ -171,9 +171,7 @@ def test_a_line_is_every_kinds_that_understands_it() -> None:
     assert problem_files.parse("M=3", both) == [("M", 3)]
     with pytest.raises(UsageError) as error:
         problem_files.parse("N=1,C=1", both)
-    assert (
-        str(error.value) == "as convolution: the problem has no K; as GEMM: the GEMM has no M"
-    )
+    assert str(error.value) == "as convolution: the problem has no K; as GEMM: the GEMM has no M"
     fits = problems_of("forward").fits
     assert fits({"ndim": 1}, parse(line))
     assert not fits({"ndim": 1}, ("M", 3))
