@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,31 +38,7 @@ FEATURES = (
 SITUATION = ("batch", "heads", "shared_heads", "rows", "columns", "visible", "intensity")
 
 
-class SaidRounds(BlockRounds, ABC):
-    """An estimate that says what it is made of (`ckrules.kernels.timing.Explained`)."""
-
-    def bounds(self) -> Mapping[str, Floats]:
-        """Microseconds by what could limit a kernel."""
-        return self.limits
-
-    @abstractmethod
-    def said(self) -> Mapping[str, Floats]:
-        """What `rank --explain` prints."""
-
-    @abstractmethod
-    def features(self) -> Mapping[str, Floats]:
-        """Dimensionless numbers, logarithms to base 2 where they span orders of magnitude."""
-
-    @abstractmethod
-    def situation(self) -> Mapping[str, float]:
-        """The problem alone."""
-
-    @abstractmethod
-    def assumed(self) -> Mapping[str, str]:
-        """What no published time was at hand of."""
-
-
-class AttentionRounds(SaidRounds):
+class AttentionRounds(BlockRounds, ABC):
     """One estimate of kernels of attention that have such terms.
 
     Args:
@@ -110,6 +86,10 @@ class AttentionRounds(SaidRounds):
         """Blocks of each kernel, their steps in the mean, and those of the longest block."""
 
     @abstractmethod
+    def assumed(self) -> Mapping[str, str]:
+        """What no published time was at hand of."""
+
+    @abstractmethod
     def tensor_bytes(self) -> Floats:
         """Bytes of all tensors, each moved once."""
 
@@ -135,9 +115,9 @@ class AttentionRounds(SaidRounds):
         done = 2 * self.blocks * self.steps * k.tile_m0 * k.tile_n0 * self.columns
         return np.minimum(self.flops / np.maximum(done, 1), 1.0)
 
-    def said(self) -> dict[str, Floats]:
+    def figures(self) -> dict[str, Floats]:
         """What `rank --explain` prints."""
-        return self.figures(self.flops, self.useful(), self.peak)
+        return self.figures_of(self.flops, self.useful(), self.peak)
 
     def features(self) -> dict[str, Floats]:
         """Dimensionless numbers, logarithms to base 2 where they span orders of magnitude."""
@@ -167,33 +147,6 @@ class AttentionRounds(SaidRounds):
             "intensity": self.flops / moved,
         }  # fmt: skip
         return {name: float(np.log2(value)) for name, value in found.items()}
-
-
-@dataclass(frozen=True)
-class EstimateParts:
-    """What an estimate of attention is made of."""
-
-    model: SaidRounds
-
-    def bounds(self) -> Mapping[str, Floats]:
-        """See `ckrules.kernels.timing.Explained.bounds`."""
-        return self.model.bounds()
-
-    def figures(self) -> Mapping[str, Floats]:
-        """See `ckrules.kernels.timing.Explained.figures`."""
-        return self.model.said()
-
-    def features(self) -> Mapping[str, Floats]:
-        """See `ckrules.kernels.timing.Explained.features`."""
-        return self.model.features()
-
-    def situation(self) -> Mapping[str, float]:
-        """See `ckrules.kernels.timing.Explained.situation`."""
-        return self.model.situation()
-
-    def assumed(self) -> Mapping[str, str]:
-        """See `ckrules.kernels.timing.Explained.assumed`."""
-        return self.model.assumed()
 
 
 def tiles_of(

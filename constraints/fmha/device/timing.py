@@ -23,7 +23,6 @@ from ckrules.constraints.fmha.device.rounds import (
     FEATURES,
     SITUATION,
     AttentionRounds,
-    EstimateParts,
     idle,
     rate,
     resident,
@@ -204,7 +203,7 @@ class AttentionTiming:
         k, c = numbers(kernels), CONSTANTS
         t = once(kernels, "attention", lambda: self.terms(kernels, k, gpu, c))
         made = self.rounds(k, problem, gpu, product, t, c)
-        return Estimate(made.total, EstimateParts(made))
+        return Estimate(made.total, made)
 
     def compiled(
         self, kernels: Mapping[str, Any], gpu: Gpu, product: GpuProduct

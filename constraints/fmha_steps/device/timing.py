@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.constraints.fmha.device.rounds import EstimateParts, SaidRounds, idle
+from ckrules.constraints.fmha.device.rounds import idle
 from ckrules.constraints.fmha.device.timing import CONSTANTS, AttentionTiming
 from ckrules.constraints.fmha.words import ELEMENT_BYTES
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT, DOT
+from ckrules.constraints.tile_gemm.device.rounds import BlockRounds
 from ckrules.constraints.tile_gemm.device.terms import (
     VECTOR_LANES,
     KernelTerms,
@@ -60,7 +61,7 @@ class StepTiming(AttentionTiming):
     ) -> Estimate:
         """See `ckrules.kernels.timing.Timing.estimate`."""
         made = _Moved(numbers(kernels), problem, gpu, product)
-        return Estimate(made.total, EstimateParts(made))
+        return Estimate(made.total, made)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class _Work:
     """Of vector units, of all blocks."""
 
 
-class _Moved(SaidRounds):
+class _Moved(BlockRounds):
     """One estimate."""
 
     def __init__(self, k: KernelTerms, p: AttentionProblem, gpu: Gpu, product: GpuProduct) -> None:
@@ -117,9 +118,9 @@ class _Moved(SaidRounds):
     def bounds(self) -> Mapping[str, Floats]:
         return {n: v for n, v in self.limits.items() if n not in ("matrix rate", "LDS")}
 
-    def said(self) -> Mapping[str, Floats]:
+    def figures(self) -> Mapping[str, Floats]:
         done, lanes = float(np.min(self.work.operations)), float(VECTOR_LANES)
-        return self.figures(done, np.ones_like(self.total), lanes)
+        return self.figures_of(done, np.ones_like(self.total), lanes)
 
     def features(self) -> Mapping[str, Floats]:
         known, none = (

@@ -17,6 +17,7 @@ from ckrules.constraints.tile_gemm.device import timing as gemm
 from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
 from ckrules.constraints.tile_gemm.device.timing import GemmWork
 from ckrules.kernels.timing import PRINTED_RANGE, KernelColumns, once
+from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
@@ -136,6 +137,22 @@ class GemmTiming:
             return KernelColumns({**kernels, "dtype": replace(given, values=values)})
 
         return once(kernels, "multiplied", made)
+
+
+class TimingWithScales(GemmTiming):
+    """Estimates for products with scales, whichever they are."""
+
+    def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
+        """Nothing: the dispatcher library has no kernels with scales.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError("the dispatcher library has no kernels with scales")
+
+    def ds(self, kernels: Mapping[str, Any]) -> Any:
+        """There are no D tensors."""
+        return 0.0
 
 
 TIMING = GemmTiming()

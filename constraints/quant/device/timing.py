@@ -20,21 +20,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ckrules.arch import DTYPES
-from ckrules.constraints.gemm.device.timing import GemmTiming
+from ckrules.constraints.gemm.device.timing import TimingWithScales
 from ckrules.constraints.quant.words import TYPES
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device.terms import Elements, KernelTerms, numbers
-from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from ckrules.arch import Gpu
-    from ckrules.arch.performance import GpuProduct as Card
     from ckrules.kernels.timing import Floats
 
 _GROUPS = ("dtype_scale", "group_n", "group_k")
 
 
-class QuantTiming(GemmTiming):
+class QuantTiming(TimingWithScales):
     """Estimates for products with scales; see the module for what is counted."""
 
     family = "quant"
@@ -45,21 +42,9 @@ class QuantTiming(GemmTiming):
     )  # fmt: skip
     apart = ("variant", "arch", "dtype", "dtype_c", *_GROUPS)
 
-    def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
-        """Nothing: the dispatcher library has no kernels with scales.
-
-        Raises:
-            UsageError: Always.
-        """
-        raise UsageError("the dispatcher library has no kernels with scales")
-
     def multiplied(self, word: str) -> str:
         """The type that matrix instructions see on both sides."""
         return TYPES[word][2]
-
-    def ds(self, kernels: Mapping[str, Any]) -> Any:
-        """There are no D tensors."""
-        return 0.0
 
     def vectors(self, kernels: Mapping[str, Any]) -> tuple[float, float]:
         """A scale of fp32 each for rows and columns."""

@@ -17,25 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ckrules.constraints.gemm.device.timing import GemmTiming
+from ckrules.constraints.gemm.device.timing import TimingWithScales
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.scaled.problem import ExpertProduct
 from ckrules.constraints.scaled.words import GROUP, MICRO, MX, NARROW, TYPES
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
-from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu
-    from ckrules.arch.performance import GpuProduct as Card
     from ckrules.constraints.tile_gemm.device.timing import GemmWork
-    from ckrules.kernels.timing import Floats
 
 #: Bytes of a scale.
 _SCALE = 4.0
 
 
-class ScaledTiming(GemmTiming):
+class ScaledTiming(TimingWithScales):
     """Estimates for products with scales; see the module for what is counted."""
 
     family = "scaled"
@@ -61,18 +58,6 @@ class ScaledTiming(GemmTiming):
         k = numbers(kernels)
         known = k.words("variant") == ["flatmm"] and k.words("dtype") == ["fp8"]
         return known and gpu.name in ("gfx942", "gfx950")
-
-    def compiled(self, kernels: Mapping[str, Any], gpu: Gpu, product: Card) -> Mapping[str, Floats]:
-        """Nothing: the dispatcher library has no kernels with scales.
-
-        Raises:
-            UsageError: Always.
-        """
-        raise UsageError("the dispatcher library has no kernels with scales")
-
-    def ds(self, kernels: Mapping[str, Any]) -> Any:
-        """There are no D tensors."""
-        return 0.0
 
     def vectors(self, kernels: Mapping[str, Any]) -> tuple[float, float]:
         """A scale of fp32 each for rows and columns, of flatmm."""

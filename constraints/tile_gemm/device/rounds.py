@@ -7,7 +7,7 @@ where blocks are staggered. The whole takes no less than the memory needs for th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -100,11 +100,15 @@ class BlockRounds:
         found["start and end"] = self.rounds(self.ends) / self.clock
         return found
 
+    def bounds(self) -> Mapping[str, Floats]:
+        """See `ckrules.kernels.timing.Explained.bounds`."""
+        return self.limits
+
     def _loops(self, step: Floats, wait: Floats) -> Floats:
         """Microseconds of all rounds' loops."""
         return self.rounds(lambda held: self.loop(held, step, wait)) / self.clock
 
-    def figures(self, flops: float, useful: Floats, peak: float) -> dict[str, Floats]:
+    def figures_of(self, flops: float, useful: Floats, peak: float) -> dict[str, Floats]:
         """What `rank --explain` prints.
 
         Args:

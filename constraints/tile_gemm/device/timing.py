@@ -14,7 +14,6 @@ assumptions, and `Estimate.assumed` says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -108,40 +107,24 @@ def estimate(
     Raises:
         UsageError: If nothing is known of the GPU's speeds, or of its rate for the dtype.
     """
-    made = _Model(kernels, work, gpu, product, constants)
-    return Estimate(made.total, _Said(made, situation, assumed))
-
-
-@dataclass(frozen=True)
-class _Said:
-    """An estimate's `Explained`, with what its family adds."""
-
-    model: _Model
-    more: Callable[[], Mapping[str, float]]
-    taken: Mapping[str, str]
-
-    def bounds(self) -> Mapping[str, Floats]:
-        return self.model.limits
-
-    def figures(self) -> Mapping[str, Floats]:
-        return self.model.figures(self.model.w.flops, self.model.useful(), self.model.peak)
-
-    def features(self) -> Mapping[str, Floats]:
-        return self.model.features()
-
-    def situation(self) -> Mapping[str, float]:
-        return {**self.model.situation(), **self.more()}
-
-    def assumed(self) -> Mapping[str, str]:
-        return {**self.model.assumed(), **self.taken}
+    made = _Model(kernels, work, gpu, product, constants, situation, assumed)
+    return Estimate(made.total, made)
 
 
 class _Model(BlockRounds):
     """One estimate."""
 
     def __init__(
-        self, kernels: Mapping[str, Any], w: GemmWork, gpu: Gpu, product: GpuProduct, c: Constants
+        self,
+        kernels: Mapping[str, Any],
+        w: GemmWork,
+        gpu: Gpu,
+        product: GpuProduct,
+        c: Constants,
+        more: Callable[[], Mapping[str, float]],
+        taken: Mapping[str, str],
     ) -> None:
+        self.more, self.taken = more, taken
         self.k, self.w, self.gpu, self.speeds = numbers(kernels), w, gpu, speeds_of(gpu)
         t = known_terms(kernels, gpu, w.elements, c)
         self.tile = t.tile_m * t.tile_n
@@ -157,6 +140,9 @@ class _Model(BlockRounds):
         """The share of the multiplications that the problem asks for."""
         wanted = self.w.m * self.w.n * self.w.k * self.w.batch
         return np.asarray(wanted / (self.blocks * self.steps * self.tile * self.k.tile_k))
+
+    def figures(self) -> Mapping[str, Floats]:
+        return self.figures_of(self.w.flops, self.useful(), self.peak)
 
     def ideal(self) -> float:
         """Microseconds at the peaks of matrix units and memory: no kernel is faster."""
@@ -200,8 +186,8 @@ class _Model(BlockRounds):
             found[name] = k.equal("pipeline", name)
         return {name: np.broadcast_to(v, total.shape) for name, v in found.items()}
 
-    def situation(self) -> dict[str, float]:
-        """The problem alone, in units of this product."""
+    def situation(self) -> Mapping[str, float]:
+        """The problem alone, in units of this product, and what the family adds."""
         w, units = self.w, self.product.compute_units
         m, n, k, batch, moved = w.least
         balance: float = self.peak * units
@@ -217,6 +203,7 @@ class _Model(BlockRounds):
             "ideal": np.log2(self.ideal()),
             "even_n": float(evenness(int(n))),
             "even_k": float(evenness(int(k))),
+            **self.more(),
         }
 
     def assumed(self) -> dict[str, str]:
@@ -226,7 +213,7 @@ class _Model(BlockRounds):
                 found[f"pipeline = {name}"] = "as fast as compv3"
             elif name not in FITTED_PIPELINES:
                 found[f"pipeline = {name}"] = "what hides its loads' latency, from its C++"
-        return found
+        return {**found, **self.taken}
 
 
 def evenness(n: int) -> int:
