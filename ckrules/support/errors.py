@@ -71,11 +71,13 @@ def _nearest(word: str, known: tuple[str, ...], n: int) -> tuple[str, ...]:
 def unknown(what: str, word: str, known: Iterable[str]) -> UnknownNameError:
     """The error for ``word`` that is not a known ``what``, with near matches or the whole list.
 
+    Of what is no text it says the text that is alike: callers of the library write numbers.
+
     >>> str(unknown("arch", "gfx1202", ["gfx1201", "native"]))
     "unknown arch 'gfx1202': did you mean 'gfx1201'?"
     """
     pool = list(known)
-    hits = nearest(word, pool)
+    hits = nearest(str(word), pool)
     if hits:
         tail = "did you mean " + " or ".join(repr(h) for h in hits) + "?"
     elif pool:

@@ -55,3 +55,10 @@ def test_notebooks_get_tables() -> None:
     assert f"<td>tile_m</td><td>{LEGAL['tile_m']}</td>" in config._repr_html_()
     ranking = ckrules.rank([LEGAL], "N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1")
     assert "<caption>1 of 1 kernels: " in ranking._repr_html_()
+
+
+def test_a_version_is_a_text() -> None:
+    with pytest.raises(
+        ckrules.UsageError, match=r"unknown CK version 2025\.11: did you mean '2025"
+    ):
+        ckrules.check(LEGAL, ck=2025.11)  # type: ignore[arg-type]  # what is asked about
