@@ -71,7 +71,7 @@ def _nearest(word: str, known: tuple[str, ...], n: int) -> tuple[str, ...]:
 def unknown(what: str, word: str, known: Iterable[str]) -> UnknownNameError:
     """The error for ``word`` that is not a known ``what``, with near matches or the whole list.
 
-    Of what is no text it says the text that is alike: callers of the library write numbers.
+    Of a number, which callers of the library may write, it says the text that is alike.
 
     >>> str(unknown("arch", "gfx1202", ["gfx1201", "native"]))
     "unknown arch 'gfx1202': did you mean 'gfx1201'?"
