@@ -39,8 +39,8 @@ class Tree:
                 self.unchanged += 1
                 return False
             if not self.own and path.exists() and not _stamped(path):
-                text = "ckrules did not write it: move it away, or choose another folder"
-                raise UsageError(f"{path}: {text}")
+                advice = "move it away, or choose another folder"
+                raise UsageError(f"{path}: ckrules did not write it: {advice}")
             if path.parent not in self._folders:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._folders.add(path.parent)

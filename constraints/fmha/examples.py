@@ -10,6 +10,7 @@ from ckrules.engine.expr import Value
 LOW: Mapping[str, Value] = {
     "warp_tile_m0": 16, "warp_tile_n0": 16, "warp_tile_m1": 16, "warp_tile_n1": 16,
 }  # fmt: skip
+SPLITS: Mapping[str, Value] = {"variant": "fmha_fwd_splitkv", "lse": True}
 NARROW: Mapping[str, Value] = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32}
 ASYNC: Mapping[str, Value] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
 PREFILL: Mapping[str, Value] = {

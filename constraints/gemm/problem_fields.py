@@ -17,7 +17,6 @@ from ckrules.engine.expr import (
     IntExpr,
     Value,
     ceil_div,
-    const,
     ite,
     maximum,
     minimum,
@@ -174,15 +173,19 @@ class GemmProblem(GemmQuantities):
     @quantity
     def short_part(self) -> IntExpr:
         """Products of the shortest part but the last."""
+        if not self.deals_warp_tiles:
+            return self.part_length
         later = (self._longer != 0) & (self._longer < self.k_batch - 1)
         return ite(later, self.part_length - self.warp_tile_k, self.part_length)
 
     @quantity
     def last_part(self) -> IntExpr:
         """Products of the last part of a split sum; none or less where the others reach K."""
-        longer: IntExpr = ite(self._longer == 0, self.k_batch - 1, self._longer)
-        others = self.part_length * (self.k_batch - 1)
-        return self.K - others + self.warp_tile_k * (self.k_batch - 1 - longer)
+        even = self.K - self.part_length * (self.k_batch - 1)
+        if not self.deals_warp_tiles:
+            return even
+        shorter: IntExpr = ite(self._longer == 0, 0, self.k_batch - 1 - self._longer)
+        return even + self.warp_tile_k * shorter
 
     @property
     def deals_warp_tiles(self) -> bool:
@@ -196,8 +199,8 @@ class GemmProblem(GemmQuantities):
 
     @property
     def _longer(self) -> IntExpr:
-        # the parts that have a warp tile more than others; 0: all are alike
-        return self.K // self.warp_tile_k % self.k_batch if self.deals_warp_tiles else const(0)
+        # where warp tiles are dealt out, the parts that have one more than others; 0: all are alike
+        return self.K // self.warp_tile_k % self.k_batch
 
     @property
     def parts(self) -> tuple[IntExpr, ...]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from ckrules.constraints.fmha.examples import SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, Value, all_of
+from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
-_SPLITS: Mapping[str, Value] = {"variant": "fmha_fwd_splitkv", "lse": True}
 _API = "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: FMHA_FWD_API_INNER_DISPATCH (CK 2025.11)"
 
 
@@ -90,7 +88,7 @@ def functions_are_the_problems(c: AttentionFit) -> BoolExpr:
     says="at most 128 splits are joined: splits = {p_splits}",
     source=["example/ck_tile/01_fmha/codegen/ops/fmha_fwd_splitkv.py: kLogMaxSplits of 3 to 7 by num_splits (CK 2025.11)",
             "ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaFwdSplitKVCombineTraits, kMaxSplits"],
-    accepts=[_SPLITS, {**_SPLITS, "p_splits": 128}], rejects=[{**_SPLITS, "p_splits": 129}],
+    accepts=[SPLITS, {**SPLITS, "p_splits": 128}], rejects=[{**SPLITS, "p_splits": 129}],
 )  # fmt: skip
 def splits_are_joined(c: AttentionFit) -> BoolExpr:
     """K is split into at most 128 parts.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.examples import ASYNC
+from ckrules.constraints.fmha.examples import ASYNC, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit
 from ckrules.engine.expr import BoolExpr, all_of, any_of, ite, maximum
 from ckrules.engine.rules import rule
@@ -25,7 +25,6 @@ _SHORT: Mapping[str, Any] = {
     "wave_m0": 1, "wave_m1": 1, **{f"warp_tile_{x}{p}": 16 for x in "mnk" for p in "01"},
 }  # fmt: skip
 _BIAS: Mapping[str, Any] = {"mask": "mask", "p_mask": 1, "bias": "bias", "p_bias": 1}
-_SPLITS: Mapping[str, Any] = {"variant": "fmha_fwd_splitkv", "lse": True, "pad_s": True}
 _PAGED: Mapping[str, Any] = {
     "variant": "fmha_fwd_splitkv", "paged_kv": True, "lse": True, "pad_s": True, "pad_sk": True,
 }  # fmt: skip
@@ -272,8 +271,8 @@ def heads_are_shared_evenly(c: AttentionFit) -> BoolExpr:
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: kAlignmentBias = kPadSeqLenK ? 1 : GetAlignmentBias",
             "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp: GetAlignmentBias (kCM1PerLane)",
             "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX, x_per_split (rounded to no tile; run)"],
-    accepts=[{**_BIAS}, {**_BIAS, "p_seqlen_k": 1000}, {**_BIAS, **_SPLITS, "p_splits": 3}],
-    rejects=[{**_BIAS, "p_seqlen_k": 1001}, {**_BIAS, **_SPLITS, "p_splits": 6}],
+    accepts=[{**_BIAS}, {**_BIAS, "p_seqlen_k": 1000}, {**_BIAS, **SPLITS, "p_splits": 3}],
+    rejects=[{**_BIAS, "p_seqlen_k": 1001}, {**_BIAS, **SPLITS, "p_splits": 6}],
 )  # fmt: skip
 def bias_is_vectors(c: AttentionFit) -> BoolExpr:
     """Without pad_sk a row of the bias has whole vectors.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ckrules.constraints.fmha.examples import ASYNC
+from ckrules.constraints.fmha.examples import ASYNC, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit
 from ckrules.engine.expr import BoolExpr, Value, all_of, ite
 from ckrules.engine.rules import rule
@@ -21,7 +21,6 @@ from ckrules.engine.rules import rule
 _PART: Mapping[str, Value] = {**ASYNC, "p_hdim": 80}
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
-_SPLITS: Mapping[str, Any] = {"variant": "fmha_fwd_splitkv", "lse": True, "pad_s": True}
 _PLACES = [
     {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k",
      "d": "hdim" if x in "qk" else "hdim_v", "columns": " or columns" * (x == "v")}
@@ -148,10 +147,10 @@ def _gap(c: AttentionFit) -> BoolExpr:
             "ops/fmha/kernel/fmha_fwd_kernel.hpp: v_dram of column-major V, sequence<kPadHeadDimV_, kPadSeqLenK>",
             "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX, x_per_split (rounded to no tile; run)"],
     accepts=[_COLUMNS, {**_COLUMNS, "p_seqlen_k": 1002}, {**_COLUMNS, "p_stride_v": 1040},
-             {**_COLUMNS, "mode": "group", "p_mode": 1}, {**_COLUMNS, **_SPLITS, "p_splits": 3}],
+             {**_COLUMNS, "mode": "group", "p_mode": 1}, {**_COLUMNS, **SPLITS, "p_splits": 3}],
     rejects=[{**_COLUMNS, "p_seqlen_k": 1001}, {**_COLUMNS, "p_seqlen_k": 1000, "p_stride_v": 1040},
-             {**_COLUMNS, "mode": "group", "p_mode": 1, "p_batch": 4}, {**_COLUMNS, **_SPLITS, "p_splits": 6},
-             {**_COLUMNS, **_SPLITS, "p_splits": 3, "p_stride_v": 1040}],
+             {**_COLUMNS, "mode": "group", "p_mode": 1, "p_batch": 4}, {**_COLUMNS, **SPLITS, "p_splits": 6},
+             {**_COLUMNS, **SPLITS, "p_splits": 3, "p_stride_v": 1040}],
 )  # fmt: skip
 def columns_are_padded(c: AttentionFit) -> BoolExpr:
     """Without pad_sk columns of V have whole dwords, and nothing lies between those of part tiles.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.examples import ASYNC, NARROW
+from ckrules.constraints.fmha.examples import ASYNC, NARROW, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit, whole_tiles
 from ckrules.engine.expr import (
     FALSE,
@@ -30,7 +30,6 @@ _TWICE = "https://github.com/ROCm/rocm-libraries/issues/12227"
 #: A window of 128 columns, which of the last block begins with column 768.
 _WINDOW: Mapping[str, Any] = {"mask": "mask", "p_mask": 2, "p_left": 127}
 _SINKS: Mapping[str, Any] = {"sink": True, "mask": "mask"}
-_SPLITS: Mapping[str, Any] = {"variant": "fmha_fwd_splitkv", "lse": True}
 
 
 @rule(
@@ -102,8 +101,8 @@ def windows_are_reached(c: AttentionFit) -> BoolExpr:
     applies=lambda c: (c.variant == "fmha_fwd_splitkv") & c.asks("sink", "yes"),
     says="the first of {p_splits} splits sees nothing of a window that begins with column {window_begins}, and so the score of sinks counts twice: seqlen_k = {p_seqlen_k}",
     source=_SPLIT.format("lse_acc of i_split == 0 where it has no tiles, and m of i_split whose GetTileRangeAlongX of i_split - 1 is empty"),
-    accepts=[{**_SPLITS, "p_sink": 1}, {**_SPLITS, **_WINDOW, "p_sink": 1, "p_splits": 1}],
-    rejects=[{**_SPLITS, **_WINDOW, "p_sink": 1}],
+    accepts=[{**SPLITS, "p_sink": 1}, {**SPLITS, **_WINDOW, "p_sink": 1, "p_splits": 1}],
+    rejects=[{**SPLITS, **_WINDOW, "p_sink": 1}],
     issue=_TWICE,
 )  # fmt: skip
 def score_counts_once(c: AttentionFit) -> BoolExpr:
@@ -143,10 +142,10 @@ def capped_scores_have_no_sinks(c: AttentionFit) -> BoolExpr:
     says="splits keep the first columns of windows that one tile holds: sink_size = {p_sink_size}, tile_n0 = {tile_n0}, a window begins with column {window_begins}",
     source=[_MASK.format("with splits: sink_in_range "),
             _SPLIT.format("set_tile_if by physical_seqlen_k_start_, 0 for the last tile of sinks alone")],
-    accepts=[{**_SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 128},
-             {**_SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 129, "p_seqlen_q": 1}],
-    rejects=[{**_SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 129},
-             {**_SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 129, "p_seqlen_q": 1, "paged_kv": True}],
+    accepts=[{**SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 128},
+             {**SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 129, "p_seqlen_q": 1}],
+    rejects=[{**SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 129},
+             {**SPLITS, **_SINKS, **_WINDOW, "p_sink_size": 129, "p_seqlen_q": 1, "paged_kv": True}],
 )  # fmt: skip
 def splits_keep_one_tile(c: AttentionFit) -> BoolExpr:
     """Split-KV keeps first columns of windows as far as one tile of K reaches.

@@ -8,7 +8,7 @@ from typing import Any
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
 from ckrules.constraints.tile_gemm import tails
-from ckrules.constraints.tile_gemm.offsets import VIEW
+from ckrules.constraints.tile_gemm.offsets import VIEW, within_offsets
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
@@ -275,9 +275,8 @@ def scaled_tensors_are_within_offsets(c: ScaledProblem) -> BoolExpr:
 
     Fix: compute parts of M or N on their own.
     """
-    most = 2**31
     return all_of(
-        (c.M - 1) * c.operand_stride + c.K < most,
-        most > c.N * c.K,
-        (c.M - 1) * c.result_stride + c.N < most,
+        within_offsets((c.M - 1) * c.operand_stride + c.K, c.element_bytes),
+        within_offsets(c.N * c.K, c.element_bytes),
+        within_offsets((c.M - 1) * c.result_stride + c.N, c.output_bytes),
     )
