@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -250,8 +251,8 @@ class TunedTable:
     """The columns of the sizes of a problem, which are whole numbers."""
     product: tuple[str, str, str] = ("", "", "")
     """Those of M, N and K."""
-    shape: tuple[str, ...] = ()
-    """The columns that together say which problem, and of what types, a row is about."""
+    results: tuple[str, ...] = ()
+    """Further columns that tuning wrote: all that are left say which problem a row is about."""
     split: str = ""
     """The column of the exponent of split-K: K is split into 2 to that power parts."""
     time: str = ""
@@ -288,6 +289,12 @@ class TunedTable:
     """The catalog of the kernels that the tuner chooses from."""
     merged: str = ""
     """A regular expression for names of files; those with the same first group are one table."""
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Every column that tuning wrote, which says nothing of the problem."""
+        own = (self.split, self.time, self.tflops, self.bandwidth)
+        return frozenset((*self.columns, *self.errors, *self.results, *own))
 
     def has(self, header: Collection[str]) -> bool:
         """Whether a header is such a table's: a column of names, and the GPU or its units."""

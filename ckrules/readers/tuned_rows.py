@@ -42,6 +42,7 @@ class RowChecks:
         base = source.rpartition("/")[2].lower()
         self._named = frozenset(_GPU_WORD.findall(base)), frozenset(_UNITS_WORD.findall(base))
         self._mark = next((t for m, t in table.type_marks.items() if m in base), "")
+        self._not_asked = {*table.written, table.gpu}
         self._told: set[tuple[str, str]] = set()
         self._known_rates: dict[tuple[str, tuple[str, str]], int] = {}
 
@@ -157,12 +158,12 @@ class RowChecks:
 
     def _winner(self, row: TableRow, gpu: str, time: float | None) -> Iterator[Remark]:
         table, cells = self._table, row.cells
-        said = (f"{c}={cells[c].word}" for c in table.shape if c in cells and c != table.gpu)
+        said = (f"{c}={a.word}" for c, a in cells.items() if c not in self._not_asked)
         kernel = " + ".join(w for c in table.columns if (w := row.word(c)))
         split = row.word(table.split)
         kernel = f"{kernel} with {table.split} = {split}" if split not in ("", "0") else kernel
         here = ShapeWinner(self._source, row.number, kernel, time or 0.0)
-        first = self._census.winner((self._group, gpu, *said), here)
+        first = self._census.winner((self._group, gpu, *sorted(said)), here)
         if first is None:
             return
         inside = first.source == self._source

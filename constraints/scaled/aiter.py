@@ -18,7 +18,7 @@ _PROFILE = ("aiter",)
 _WRAPPERS = [
     "csrc/cktile_gemm_a8w8_bpreshuffle/gemm_a8w8_bpreshuffle_cktile_common.py and the wrappers beside it (ROCm/aiter of August 2026)",
     "csrc/ck_gemm_a8w8_blockscale/gemm_a8w8_blockscale_cktile_instance.py and the wrappers beside it",
-    "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py and the wrappers beside it",
+    "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py and the wrappers beside it (4-bit A with 4-bit weights: ROCm/aiter @ 11e6155)",
 ]
 _FLAT: Mapping[str, Any] = {"partition_groups": 8, "partition_m01": 4}
 _EXPERTS: Mapping[str, Any] = {
@@ -35,7 +35,7 @@ _BLOCKS: Mapping[str, Any] = {
     says=["aiter has kernels with scales for gfx942 and gfx950, not {arch}",
           "aiter's {variant} takes fp8, not {dtype}",
           "aiter's experts take fp8, or 4-bit weights, not {dtype}",
-          "aiter has fp8 with 4-bit weights for gfx950, not {arch}"],
+          "aiter has 8- and 4-bit A with 4-bit weights for gfx950, not {arch}"],
     source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
     rejects=[{**_FLAT, "dtype": "bf8"}, {**_EXPERTS, "dtype": "bf16"}, {"arch": "gfx90a"}],
 )  # fmt: skip
@@ -50,8 +50,8 @@ def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
     return all_of(
         c.arch.isin("gfx942", "gfx950"),
         experts | (c.dtype == "fp8"),
-        ~experts | c.dtype.isin("fp8", "bf16_fp4", "fp16_fp4", "fp8_fp4"),
-        implies(c.dtype == "fp8_fp4", c.arch == "gfx950"),
+        ~experts | c.dtype.isin("fp8", "bf16_fp4", "fp16_fp4", "fp8_fp4", "fp4"),
+        implies(c.dtype.isin("fp8_fp4", "fp4"), c.arch == "gfx950"),
     )
 
 

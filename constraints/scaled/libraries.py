@@ -32,7 +32,7 @@ ASSEMBLY = OtherLibrary(
 )  # fmt: skip
 FLYDSL = OtherLibrary(
     "FlyDSL", f"a generator of its own: {_NO_RULES}",
-    words=("flydsl",), names=r"flydsl_", records=(("lds_stage", "tile_m"),),
+    words=("flydsl",), names=r"flydsl_|conv3d_implicit_", records=(("lds_stage", "tile_m"),),
 )  # fmt: skip
 TRITON = OtherLibrary(
     "Triton", f"compiled when they are first called: {_NO_RULES}",

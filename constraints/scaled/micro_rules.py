@@ -24,7 +24,7 @@ def _micro(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL029", "four-bits-elsewhere", kind="compile",
+    "SCAL029", "four-bits-elsewhere", kind="compile", until="2026.06",
     says=["mx_flatmm multiplies fp4, not {dtype}", "only mx_flatmm multiplies fp4: {variant}"],
     source=["ops/gemm/warp/warp_gemm_attribute_mfma_impl.hpp: WarpGemmAttributeMfmaScaleImpl_f32_16x16x128_fp4::operator() (takes scales, as no other does)",
             f"{_PIPELINE}::operator() (WG with two numbers of scales)"],

@@ -124,6 +124,11 @@ class ScaledQuantities(TileGemm):
         return self.pipeline == "abquant_eight_waves"
 
     @cached_property
+    def scaled_experts(self) -> BoolExpr:
+        """True for experts' 4-bit weights that meet 8 or 4 bits in instructions with scales."""
+        return (self.variant == w.EXPERTS) & self.dtype.isin(*w.SCALED)
+
+    @cached_property
     def narrow_b(self) -> BoolExpr:
         """True where B has 4 bits, two elements to a byte."""
         return self.dtype.isin(*w.NARROW)
@@ -197,8 +202,13 @@ class ScaledQuantities(TileGemm):
 
     @quantity
     def lanes_k(self) -> IntExpr:
-        """Lanes side by side along a row of A, which each load 16 bytes (flatmm)."""
-        return self.tile_k // (16 // self.element_bytes * self.packed_a)
+        """Lanes side by side along a row of A, which each load 16 bytes (flatmm).
+
+        Of experts with scales of both operands they have 128 bytes of a row, whatever tile_k is,
+        and where tile_m is 16 each lane loads 4 bytes.
+        """
+        whole = self.tile_k // (16 // self.element_bytes * self.packed_a)
+        return ite(self.scaled_experts, ite(self.tile_m == 16, 32, 8), whole)
 
     @quantity
     def lane_bytes(self) -> IntExpr:

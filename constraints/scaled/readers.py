@@ -26,7 +26,7 @@ _GPUS = {
 #: Those that aiter has kernels of CK Tile for.
 _BOTH = ("gfx942", "gfx950")
 #: Types of A and B by the beginning of a list's name.
-_TYPES = {"a8w8": "fp8", "a16w4": "bf16_fp4", "a8w4": "fp8_fp4", "a16w16": "bf16"}
+_TYPES = {"a8w8": "fp8", "a16w4": "bf16_fp4", "a8w4": "fp8_fp4", "a4w4": "fp4", "a16w16": "bf16"}
 
 
 def _gpu(name: str) -> dict[str, Any]:

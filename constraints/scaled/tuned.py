@@ -1,12 +1,14 @@
 """aiter's tuned tables: what their columns mean.
 
-Facts: ROCm/aiter of August 2026, aiter/utility/base_tuner.py (columns, errRatio 0.05 of ``ARG_DEFAULTS``;
+Facts: csrc/flydsl_conv3d/conv3d_tune.py (sizes, TFLOPS and bandwidths of convolutions, ROCm/aiter @
+06f8f36e) and ROCm/aiter of August 2026, aiter/utility/base_tuner.py (columns, errRatio 0.05 of ``ARG_DEFAULTS``;
 ``update_config_files`` merges tables of several models, keeps the row with the smallest time of
 each problem), aiter/configs and its model_configs (times, TFLOPS and bandwidths of the rows).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from ckrules.constraints.scaled.libraries import OTHERS
@@ -30,6 +32,8 @@ def operations(sizes: Mapping[str, int]) -> int:
     >>> operations({"M": 8, "N": 2048, "K": 3072}), operations({"token": 4})
     (100663296, 0)
     """
+    if outputs := _outputs(sizes):
+        return 2 * outputs * _weights(sizes) // sizes["K"]
     if all(name in sizes for name in ("M", "N", "K")):
         return 2 * sizes.get("B", 1) * sizes["M"] * sizes["N"] * sizes["K"]
     experts = ("token", "topk", "model_dim", "inter_dim")
@@ -44,15 +48,46 @@ def operations(sizes: Mapping[str, int]) -> int:
 def traffic(sizes: Mapping[str, int], bits: int) -> int:
     """Bytes of A and B, of elements with so many bits, and of C with 16, each counted once.
 
-    0 for mixtures of experts, which read the weights of some experts only.
+    0 for mixtures of experts, which read the weights of some experts only. A convolution's A is its
+    input, B its weights.
 
     >>> traffic({"M": 8, "N": 2048, "K": 3072}, 8)
     6348800
     """
+    if outputs := _outputs(sizes):
+        read = _weights(sizes) + math.prod(sizes[name] for name in ("N", "C", "D", "H", "W"))
+        return read * bits // 8 + 2 * outputs
     if not all(name in sizes for name in ("M", "N", "K")):
         return 0
     m, n, k = sizes["M"], sizes["N"], sizes["K"]
     return sizes.get("B", 1) * ((m * k + n * k) * bits // 8 + 2 * m * n)
+
+
+#: Of each direction the columns of the input's size, of the filter's, and the tail of the others.
+_DIRECTIONS = (("D", "kT", "d"), ("H", "kH", "h"), ("W", "kW", "w"))
+_CONVOLUTION = (
+    "N", "C", "K", "groups",
+    *(f"{what}_{tail}" for what in ("stride", "pad", "dil") for *_, tail in _DIRECTIONS),
+    *(name for *names, _ in _DIRECTIONS for name in names),
+)  # fmt: skip
+
+
+def _outputs(sizes: Mapping[str, int]) -> int:
+    """The elements that a convolution computes, 0 where the columns are those of something else."""
+    if not all(name in sizes for name in _CONVOLUTION):
+        return 0
+    outputs = sizes["N"] * sizes["K"]
+    for name, filtered, tail in _DIRECTIONS:
+        reach = sizes[f"dil_{tail}"] * (sizes[filtered] - 1) + 1
+        room = sizes[name] + 2 * sizes[f"pad_{tail}"] - reach
+        outputs *= max(0, room // max(1, sizes[f"stride_{tail}"]) + 1)
+    return outputs
+
+
+def _weights(sizes: Mapping[str, int]) -> int:
+    """The elements of a convolution's weights."""
+    inputs = sizes["C"] // max(1, sizes["groups"])
+    return sizes["K"] * inputs * sizes["kT"] * sizes["kH"] * sizes["kW"]
 
 
 def launched(point: Mapping[str, Value], sizes: Mapping[str, int]) -> Mapping[str, Value]:
@@ -94,18 +129,21 @@ def looked_up(sizes: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
 TUNED = TunedTable(
     columns=("kernelName", "kernelName1", "kernelName2"), gpu="gfx", mark="cktile",
     library="libtype", others=OTHERS, units="cu_num",
-    sizes=("B", "M", "N", "K", "token", "topk", "model_dim", "inter_dim", "use_g1u1"),
+    sizes=(
+        "B", "M", "N", "K", "token", "topk", "model_dim", "inter_dim", "use_g1u1", *_CONVOLUTION
+    ),
     product=("M", "N", "K"),
-    shape=(
-        "gfx", "cu_num", "B", "M", "N", "K", "bias", "outdtype", "scaleAB", "bpreshuffle",
-        "token", "model_dim", "inter_dim", "expert", "topk", "act_type", "dtype", "q_dtype_a",
-        "q_dtype_w", "q_type", "use_g1u1", "doweight_stage1", "xbf16", "flat", "_tag",
+    results=(
+        "libtype", "kernelId", "solidx", "block_m", "ksplit", "us1", "us2", "run_1stage",
+        "tile_m", "tile_n", "tile_k", "wave_m", "wave_n", "wgm",
     ),
     split="splitK", time="us", tflops="tflops", bandwidth="bw",
     errors=("errRatio", "err_ratio", "err1", "err2"), most_wrong=0.05,
     operations=operations, traffic=traffic,
     operands=("q_dtype_a", "q_dtype_w", "dtype"), types=_TORCH,
-    type_marks={"a8w8": "fp8", "a4w4": "fp4"},
+    type_marks={
+        "a8w8": "fp8", "a4w4": "fp4", "conv3d_bf16": "bf16", "bf16_tuned_conv3d": "bf16",
+    },
     mixed={("fp8", "fp4"): "fp8_fp4", ("bf16", "fp4"): "bf16_fp4", ("fp16", "fp4"): "fp16_fp4"},
     formats={
         "torch.float8_e4m3fnuz": ("gfx942",),
@@ -114,5 +152,5 @@ TUNED = TunedTable(
     launched=launched,
     looked_up=looked_up,
     tried="aiter",
-    merged=r"(tuned_fmoe|(?:a\d+w\d+|bf16)(?:_[a-z0-9]+)*?_tuned_(?:gemm|bmm))",
+    merged=r"(tuned_fmoe|(?:a\d+w\d+|bf16)(?:_[a-z0-9]+)*?_tuned_(?:gemm|bmm|conv3d))",
 )  # fmt: skip

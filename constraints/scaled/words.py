@@ -17,6 +17,8 @@ TYPES: Mapping[str, tuple[str, str, str]] = {
     "fp4": ("pk_fp4", "pk_fp4", "fp32"),
 }
 NARROW = ("bf16_fp4", "fp16_fp4", "fp8_fp4")
+#: Those of experts whose instructions take scales of both operands.
+SCALED = ("fp8_fp4", "fp4")
 #: Those whose weights are widened to the type of A.
 WIDENED = ("bf16_fp4", "fp16_fp4")
 OUTPUTS = ("bf16", "fp16")

@@ -84,6 +84,45 @@ def test_what_code_makes_is_not_passed_over_in_silence(code: str, line: int) -> 
     assert "CFG006" in said[0]
 
 
+#: As ROCm/aiter @ 11e6155, csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py (MIT).
+EXPERTS = """from dataclasses import dataclass
+
+@dataclass
+class kernelInstance:
+    stage: int
+    BLOCK_SIZE: int
+    MPerBlock: int
+    NPerBlock: int
+    KPerBlock: int
+    WAVE_TILE_M: int
+    WAVE_TILE_N: int
+    WAVE_TILE_K: int
+    WAVE_MAP_M: int
+    WAVE_MAP_N: int
+    Block_Per_CU: int = 1
+    ActOP: str = "silu"
+    QuantType: str = "per_tensor"
+
+a4w4_gemm1_kernels_list_gfx950 = {
+    0: kernelInstance(1, 256, 16, 128, 256, 16, 16, 128, 1, 4, 2),
+    1: kernelInstance(1, 256, 32, 256, 256, 16, 16, 128, 1, 4, 2),
+    3: kernelInstance(1, 256, 64, 256, 256, 16, 16, 128, 1, 4, 1),
+}
+a4w4_gemm2_kernels_list_gfx950 = {1: kernelInstance(2, 256, 32, 256, 256, 16, 16, 128, 1, 4, 2)}
+"""
+
+
+def test_experts_of_4_bit_operands_are_read_from_lists() -> None:
+    words = ("check", "--input-format", "python_lists", "-")
+    result = run(*words, stdin=EXPERTS)
+    (said,) = (x for x in result.stdout.splitlines() if x)
+    assert said.startswith("<stdin>:20:")
+    assert "SCAL048" in said  # nothing is computed where a wave has one warp tile along M
+    assert "4 configurations: 3 legal, 1 illegal" in result.stderr
+    older = run("check", "--input-format", "python_lists", "--ck", "2025.11", "-", stdin=EXPERTS)
+    assert older.stdout.count("SCAL029") == 4
+
+
 @pytest.mark.filterwarnings("error")
 def test_only_what_python_and_editors_take_for_one_line_is_read() -> None:
     head = (FORMATS / "aiter_lists.py").read_text().split("kernels_list_942")[0]

@@ -17,6 +17,7 @@ from ckrules.readers import (
     UnreadableText,
     table_rows,
 )
+from tests.cli.run import run
 
 HEAD = "gfx,cu_num,M,N,K,libtype,kernelId,splitK,us,kernelName,tflops,bw,errRatio"
 TILE = "a8w8_blockscale_cktile_32x128x128_1x4x1_16x16x64_intrawave_0x1x0_4"
@@ -145,6 +146,24 @@ def test_experts_rows_are_read_with_their_tags(tmp_path: Path) -> None:
     assert not [f for f in _read(tmp_path, bare[1], head=bare[0]) if isinstance(f, UnreadableText)]
 
 
+def test_experts_rows_with_kernels_are_judged_without_their_sizes(tmp_path: Path) -> None:
+    """aiter's list names them so: csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py."""
+    head = (
+        "gfx,cu_num,token,model_dim,inter_dim,expert,topk,dtype,q_dtype_a,q_dtype_w,use_g1u1,"
+        "us1,kernelName1,err1,us2,kernelName2,err2,us"
+    )
+    row = (
+        "gfx950,256,4,4096,512,288,8,torch.bfloat16,torch.bfloat16,torch.float4_e2m1fn_x2,1,"
+        "30,moe_cktile2stages_gemm1_256x16x128x256_1x4_16x16x32_2perCU_per_1x32_silu,0.0%,"
+        "20,moe_cktile2stages_gemm2_256x16x128x256_1x4_16x16x32_2perCU_per_1x32_HasBias,0.0%,50"
+    )
+    found = _read(tmp_path, row, name="tuned_fmoe.csv", head=head)
+    assert [e.problem for e in found if isinstance(e, Entry)] == [{}, {}]
+    done = run("check", "--ignore", "CFG010", str(tmp_path / "tuned_fmoe.csv"))
+    assert done.exit_code == 0, done.output
+    assert "2 configurations: 2 legal\n" in done.output
+
+
 def test_a_table_without_a_gpu_asks_for_one(tmp_path: Path) -> None:
     head, row = HEAD.removeprefix("gfx,"), RIGHT.removeprefix("gfx950,")
     (entry,) = [f for f in _read(tmp_path, row, head=head) if isinstance(f, Entry)]
@@ -171,3 +190,42 @@ def test_a_column_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
     assert isinstance(fault, UnreadableText)
     ((place, said),) = fault.lines()
     assert (said, place.line, place.column) == ("column 'us' twice", 1, len(HEAD) + 2)
+
+
+#: ROCm/aiter @ bb172368, aiter/configs/conv3d_bf16_tuned.csv (MIT).
+CONVOLUTIONS = (
+    (
+        "gfx,cu_num,N,C,D,H,W,K,kT,kH,kW,stride_d,stride_h,stride_w,pad_d,pad_h,pad_w,dil_d,dil_h,dil_w,"
+        "groups,bias,tile_m,tile_n,wave_m,wave_n,wgm,splitK,us,kernelName,err_ratio,tflops,bw"
+    ),
+    (
+        "gfx950,256,1,3,1,1024,1024,96,1,3,3,1,1,1,0,1,1,1,1,1,1,True,96,96,2,3,1,1,122.7611,"
+        "conv3d_implicit_t96x96_w2x3_g1,0.0,44.28,1691.28"
+    ),
+    (
+        "gfx950,256,1,3,6,482,834,96,3,3,3,1,1,1,0,0,0,1,1,1,1,True,192,128,2,2,1,1,236.5745,"
+        "conv3d_implicit_t192x128_w2x2_g1,0.0,105.01,1357.69"
+    ),
+)
+
+
+def test_convolutions_are_told_apart_and_measured_by_all_their_sizes(tmp_path: Path) -> None:
+    head, *rows = CONVOLUTIONS
+    name = "conv3d_bf16_tuned.csv"
+    assert _codes(_read(tmp_path, *rows, head=head, name=name)) == []
+    slow = rows[0].replace(",44.28,", ",45.28,")
+    found = _codes(_read(tmp_path, slow, head=head, name=name))
+    assert found == [("ROW003", "tflops = 45.28, sizes and time say 44.28")]
+    assert _codes(_read(tmp_path, rows[0].replace("1691.28", "500"), head=head, name=name))
+    other = rows[0].replace("t96x96_w2x3", "t96x96_w3x2").replace(",2,3,1,1,122", ",3,2,1,1,122")
+    found = _codes(_read(tmp_path, rows[0], other, head=head, name=name))
+    assert [code for code, _ in found] == ["ROW004"]
+
+
+def test_a_column_that_is_not_known_says_which_problem_a_row_is_about(tmp_path: Path) -> None:
+    head = HEAD.replace("K,libtype", "K,layout,libtype")
+    rows = (
+        RIGHT.replace("3072,cktile", f"3072,{layout},cktile").replace("_4,11", f"_{blocks},11")
+        for layout, blocks in (("tn", 4), ("nn", 2))
+    )
+    assert _codes(_read(tmp_path, *rows, head=head)) == []

@@ -191,10 +191,16 @@ class _Rows:
             return _Known(plain, rest, fits=False)
 
     def _problem(self, row: TableRow) -> Mapping[str, int]:
-        """The sizes of the row's problem, and the parts that K is split into."""
+        """M, N and K of the row, and the parts that K is split into; empty where one is missing.
+
+        Rows of experts count tokens and say the sizes of a layer: the GEMMs of its two stages have
+        others.
+        """
         table = self._table
-        words = {c: row.word(c) for c in table.sizes if row.word(c).isdigit()}
+        words = {c: row.word(c) for c in table.product if row.word(c).isdigit()}
         sizes = {c: int(word) for c, word in words.items() if len(word) < 16}
+        if len(sizes) < len(table.product):
+            return {}
         split = row.word(table.split)
         return {**sizes, "k_batch": 1 << int(split) if split.isdigit() and len(split) < 3 else 1}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
 from ckrules.constraints.scaled.words import TOKEN_BITS
-from ckrules.engine.expr import BoolExpr, all_of, const, maximum
+from ckrules.engine.expr import BoolExpr, all_of, const, implies, maximum
 from ckrules.engine.rules import rule
 
 _KERNEL = "ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel"
@@ -24,6 +24,10 @@ _SECOND: Mapping[str, Any] = {**_FIRST, "stage": 2}
 _NARROW: Mapping[str, Any] = {
     **_SECOND, "dtype": "bf16_fp4", "scales": "per_1x32", "tile_m": 32, "tile_k": 256,
     "warp_tile_k": 32,
+}  # fmt: skip
+_SCALED: Mapping[str, Any] = {
+    **_NARROW, "@ck": "2026.06", "arch": "gfx950", "dtype": "fp8_fp4", "tile_n": 256,
+    "warp_tile_k": 128,
 }  # fmt: skip
 #: The largest offset of 32 bits with a sign.
 _MOST = 2**31 - 1
@@ -166,6 +170,29 @@ def scales_are_whole(c: ScaledProblem) -> BoolExpr:
     Fix: pad the weights and their scales.
     """
     return all_of(c.N % 32 == 0, c.K % 256 == 0)
+
+
+@rule(
+    "SPROB045", "operands-of-scaled-experts-not-whole", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.of_tokens & c.scaled_experts,
+    says=["A lies packed, whatever stride is given: stride_a = {stride_a}",
+          "N = {N} is not a multiple of the 32 columns whose scales are loaded at once",
+          "K = {K} is not a multiple of the 256 whose scales are loaded at once"],
+    source=["ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: F8xMXF4FlatmmPipelineAgBgCrPolicy::MakeMXFP4_AAsyncLoadDramDescriptor (make_naive_tensor_descriptor_packed, K0 = cols / (K1 * K2); CK 2026.09, read in ROCm/rocm-libraries @ 925db99)",
+            "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: F8xMXF4FlatmmPipelineAGmemBGmemCRegV1::operator() (NXdlPack, KXdlPack; CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
+    accepts=[_SCALED, {**_SCALED, "dtype": "fp4"}],
+    rejects=[{**_SCALED, "stride_a": 1024}, {**_SCALED, "dtype": "fp4", "pad_k": True, "K": 640}],
+)  # fmt: skip
+def operands_of_scaled_experts_are_whole(c: ScaledProblem) -> BoolExpr:
+    """Where instructions take the scales of experts' operands, A is packed and scales are whole.
+
+    Why: A is viewed as 128 bytes behind 128 bytes, without a stride, and what is left over along K
+    is outside of the view. A lane loads the scales of two columns and of two parts of K at once.
+
+    Fix: pad the operands and their scales.
+    """
+    four = c.dtype == "fp4"  # SPROB038 asks of weights of 4 bits with A of 8
+    return all_of(c.stride_a == 0, implies(four, c.N % 32 == 0), implies(four, c.K % 256 == 0))
 
 
 @rule(

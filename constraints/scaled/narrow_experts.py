@@ -1,0 +1,117 @@
+"""SCAL: experts whose 4-bit weights and their A meet in instructions that take scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ckrules.constraints.scaled.quantities import ScaledQuantities
+from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.rules import rule
+
+_READ = "CK 2026.09, read in ROCm/rocm-libraries @ 498ed36"
+_PIPELINE = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: F8xMXF4FlatmmPipelineAGmemBGmemCRegV1"
+_POLICY = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: F8xMXF4FlatmmPipelineAgBgCrPolicy"
+
+#: A kernel for experts with A of 8 bits and weights of 4, for examples of rules.
+OF_SCALED_EXPERTS: Mapping[str, Any] = {
+    "@ck": "2026.06", "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1,
+    "arch": "gfx950", "dtype": "fp8_fp4", "scales": "per_1x32", "tile_m": 32, "tile_n": 256,
+    "tile_k": 256, "warp_tile_k": 128,
+}  # fmt: skip
+_FOURS: Mapping[str, Any] = {**OF_SCALED_EXPERTS, "dtype": "fp4"}
+
+
+def _scaled_experts(c: ScaledQuantities) -> BoolExpr:
+    return c.scaled_experts
+
+
+@rule(
+    "SCAL046", "four-bits-of-other-kernels", kind="compile", since="2026.06",
+    says=["mx_flatmm multiplies fp4, not {dtype}", "only mx_flatmm and experts multiply fp4: {variant}"],
+    source=[f"{_PIPELINE} (APackedSize; {_READ})",
+            "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py: a4w4_gemm1_kernels_list_gfx950 (ROCm/aiter @ 11e6155)"],
+    accepts=[_FOURS, {}], rejects=[{"dtype": "fp4"}],
+)  # fmt: skip
+def four_bits_have_kernels(c: ScaledQuantities) -> BoolExpr:
+    """4-bit operands belong to mx_flatmm, which takes no others, and to experts.
+
+    Why: other warp GEMMs do not take the scales of both operands.
+
+    Fix: change the variant or dtype.
+    """
+    four = c.dtype == "fp4"
+    return all_of(~c.micro | four, c.micro | (c.variant == "moe_flatmm") | ~four)
+
+
+@rule(
+    "SCAL047", "tiles-of-scaled-experts", kind="compile", since="2026.06", applies=_scaled_experts,
+    says=["experts with scales of both operands have four waves along N: wave_n = {wave_n}",
+          "experts with scales of both operands have one wave along K: wave_k = {wave_k}",
+          "A is loaded by 128 bytes of a row: tile_k = {tile_k} of {dtype} is not a multiple",
+          "A lies in LDS for warp tiles of 16 rows: warp_tile_m = {warp_tile_m}",
+          "weights are shuffled for warp tiles of 16 columns: warp_tile_n = {warp_tile_n}"],
+    source=[f"{_PIPELINE}::operator() (static_assert NWarp == 4; {_READ})",
+            f"{_POLICY}::MakeMXFP4_ScaleA_DramTileDistribution, MakeMXFP4_ALdsBlockDescriptor (static_assert WaveNum == M_Warps * N_Warps, K0 * K1 * K2 == KPerBlock, MPerXdl == 16; CK 2026.09, read in ROCm/rocm-libraries @ 925db99)"],
+    accepts=[OF_SCALED_EXPERTS, _FOURS, {**OF_SCALED_EXPERTS, "tile_k": 128}],
+    rejects=[{**OF_SCALED_EXPERTS, "wave_n": 2}, {**_FOURS, "tile_k": 128},
+             {**OF_SCALED_EXPERTS, "wave_k": 2}],
+)  # fmt: skip
+def tiles_of_scaled_experts_fit(c: ScaledQuantities) -> BoolExpr:
+    """Where instructions take the scales of experts' operands, a block has four waves along N.
+
+    Its tile_k is a multiple of 128 bytes of A, and its warp tiles are 16x16.
+
+    Why: asserted.
+
+    Fix: use 1x4x1 waves and a tile_k of 256.
+    """
+    return all_of(
+        c.wave_n == 4,
+        c.wave_k == 1,
+        c.tile_k % (128 * c.packed_a) == 0,
+        c.warp_tile_m == 16,
+        c.warp_tile_n == 16,
+    )
+
+
+@rule(
+    "SCAL048", "packs-of-scaled-experts", kind="wrong-result", since="2026.06",
+    applies=_scaled_experts,
+    says=["scales are shared by pairs of a wave's warp tiles along M: {repeat_m=}, expected an even number",
+          "scales are shared by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
+          "A is read from LDS in the order of two warp tiles along K: {steps_k=}, expected 2"],
+    source=f"{_PIPELINE}::operator() (MIterPerWarp / MXdlPack, NIterPerWarp / NXdlPack, KIterPerWarp / KXdlPack; AkIter = addr / 2 % 2; {_READ})",
+    accepts=[OF_SCALED_EXPERTS, _FOURS, {**OF_SCALED_EXPERTS, "tile_m": 64}],
+    rejects=[{**OF_SCALED_EXPERTS, "tile_m": 48}, {**OF_SCALED_EXPERTS, "tile_n": 64},
+             {**OF_SCALED_EXPERTS, "tile_k": 128}, {**_FOURS, "tile_k": 512}],
+)  # fmt: skip
+def packs_of_scaled_experts_are_whole(c: ScaledQuantities) -> BoolExpr:
+    """Where instructions take the scales of experts' operands, warp tiles come in pairs.
+
+    Why: the loops count pairs along M, N and K, so that what is left over is not computed: with one
+    warp tile along M nothing is. What is read next of A is counted for two along K.
+
+    Fix: use a tile_k of 256, and a tile_m and tile_n of whole pairs.
+    """
+    return all_of(c.repeat_m % 2 == 0, c.repeat_n % 2 == 0, c.steps_k == 2)
+
+
+@rule(
+    "SCAL049", "other-scales-of-scaled-experts", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.scaled_experts & (c.scales != "per_tensor"),
+    says="instructions that take the scales of experts' operands have one for each 32 along K, not {scales}",
+    source=[f"{_PIPELINE} (Problem::ScaleGranularityK = 32; {_READ})",
+            f"{_POLICY}::MakeMXFP4_ScaleA_DramTileDistribution (four exponents in an int32; CK 2026.09, read in ROCm/rocm-libraries @ 925db99)"],
+    accepts=[OF_SCALED_EXPERTS, _FOURS],
+    rejects=[{**OF_SCALED_EXPERTS, "scales": "row_column"}, {**_FOURS, "scales": "no"}],
+)  # fmt: skip
+def scaled_experts_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
+    """Experts whose instructions take scales have them for every 32 along K, of A and of B.
+
+    Why: four exponents are loaded at once, of two warp tiles each way. aiter's lists say per_tensor
+    where they leave the scales to the caller.
+
+    Fix: use per_1x32.
+    """
+    return c.scales == "per_1x32"
