@@ -123,6 +123,56 @@ def test_experts_of_4_bit_operands_are_read_from_lists() -> None:
     assert older.stdout.count("SCAL029") == 4
 
 
+#: As ROCm/aiter @ 10788a1, csrc/ck_gemm_a8w8/gemm_a8w8_common.py (MIT).
+ROWS = """from dataclasses import dataclass
+
+@dataclass
+class TileKernelInstance:
+    M_Tile: int
+    N_Tile: int
+    K_Tile: int
+    M_Warp: int
+    N_Warp: int
+    K_Warp: int
+    M_Warp_Tile: int
+    N_Warp_Tile: int
+    K_Warp_Tile: int
+    Scheduler: str
+    TiledMMAPermuteN: bool
+    TransposeC: bool
+    UsePersistentKernel: bool
+    BlockPerCu: int
+    More: bool = False
+
+    @property
+    def name(self) -> str:
+        return "_".join(["a8w8_cktile", f"{self.M_Tile}x{self.N_Tile}"])
+
+LISTED = {0: TileKernelInstance(128, 128, 128, 1, 4, 1, 16, 16, 64, "Intrawave", False, True, False, 1)}
+"""
+BLOCKS = ROWS.replace("a8w8_cktile", "a8w8_blockscale_cktile")
+
+
+def test_lists_of_another_kernel_are_counted_and_not_judged() -> None:
+    """Its dataclass has the same fields, and makes other names."""
+    result = run("check", "--input-format", "python_lists", "-", stdin=ROWS)
+    assert "1 kernel of CK Tile's a8w8 and a4w4 of aiter in 1 file" in result.stderr
+    assert "configuration" not in result.stdout
+
+
+def test_a_kernel_for_each_gpu_is_one_label() -> None:
+    result = run("check", "--input-format", "python_lists", "-", stdin=BLOCKS)
+    assert "2 configurations: 2 legal" in result.stderr
+    assert "CFG002" not in result.stdout
+
+
+def test_a_field_that_is_not_known_is_not_dropped_where_it_is_set() -> None:
+    said = BLOCKS.replace("False, 1)}", "False, 1, True)}")
+    result = run("check", "--input-format", "python_lists", "--arch", "gfx942", "-", stdin=said)
+    assert "CFG006" in result.stdout
+    assert "More True is not covered by the rules" in result.stdout
+
+
 @pytest.mark.filterwarnings("error")
 def test_only_what_python_and_editors_take_for_one_line_is_read() -> None:
     head = (FORMATS / "aiter_lists.py").read_text().split("kernels_list_942")[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,8 +63,9 @@ def read(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableTex
     if len(text) > _LONGEST:
         raise SourceError(f"longer than {_LONGEST >> 20} MB: no list of kernels")
     module = _parsed(text)
-    records = _records(module)
-    if not _count_others(module, source.name, context) and not records:
+    others = _count_others(module, source.name, context)
+    records = {k: r for k, r in _records(module).items() if k not in others}
+    if not others and not records:
         raise SourceError("no dataclass of kernels that is known here", 1, 1)
     code = _Code(source.name, text.split("\n"), records, context)
     for statement in module.body:
@@ -127,14 +128,17 @@ def _fields(node: ast.ClassDef) -> dict[str, Any]:
     return names
 
 
-def _count_others(module: ast.Module, source: str, context: Context) -> bool:
-    """Counts the kernels of other libraries; whether the code has dataclasses for any."""
+def _count_others(module: ast.Module, source: str, context: Context) -> Collection[str]:
+    """Counts the kernels of other libraries; the dataclasses that the code has for any."""
     others: dict[str, OtherLibrary] = {}
     for node in module.body:
         if isinstance(node, ast.ClassDef):
             names = _fields(node)
+            texts = [str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant)]
             for library in _libraries():
-                if any(all(n in names for n in needed) for needed in library.records):
+                if any(all(n in names for n in needed) for needed in library.records) or any(
+                    text in library.written for text in texts
+                ):
                     others.setdefault(node.name, library)
     for made in ast.walk(module) if others else ():
         name = (
@@ -142,7 +146,7 @@ def _count_others(module: ast.Module, source: str, context: Context) -> bool:
         )
         if name in others:
             context.census.add_other(others[name], source)
-    return bool(others)
+    return others
 
 
 def _constant(node: ast.expr) -> Any:
@@ -211,7 +215,8 @@ class _Code:
         table, asked = record.table, self.context.arch
         silent = asked is None and "arch" not in {**table.fixed, **table.of_list(name)}
         for gpu in table.gpus if silent and table.gpus else (asked,):
-            found = self._kernel(name, label, call, record, replace(self.context, arch=gpu))
+            its = label if gpu == asked or not label else f"{label} on {gpu}"
+            found = self._kernel(name, its, call, record, replace(self.context, arch=gpu))
             if isinstance(found, Entry):
                 self.context.census.listed(found.config.point)
             yield found
@@ -240,10 +245,12 @@ class _Code:
         lacks = [n for n in record.names if n not in said]
         if lacks:
             return UnreadableText(place, f"no argument {lacks[0]}")
-        for key, values in table.outside.items():
-            if said.get(key) in values:
+        known = {*table.fields, *table.labels}
+        for key, value in said.items():
+            # what is not known here is taken for a switch, which is off by default
+            if value in table.outside.get(key, ()) or (key not in known and value):
                 at = self.place(given[key]) if key in given else place
-                return Remark(at, "CFG006", f"{key} {said[key]} is not covered by the rules")
+                return Remark(at, "CFG006", f"{key} {value} is not covered by the rules")
         return self._entry(name, label, place, said, given, table, context)
 
     def _entry(

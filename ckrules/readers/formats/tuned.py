@@ -209,7 +209,7 @@ class _Rows:
         key = word, said
         if key not in self._libraries:
             others = self._table.others
-            named = next((o for o in others if said and said in o.words), None)
-            called = (o for o in others if o.names and re.match(o.names, word))
-            self._libraries[key] = named or next(called, others[-1])
+            named = [o for o in others if said and said in o.words]
+            called = (o for o in named or others if o.names and re.match(o.names, word))
+            self._libraries[key] = next(called, named[0] if named else others[-1])
         return self._libraries[key]
