@@ -148,7 +148,9 @@ class TileKernelInstance:
     def name(self) -> str:
         return "_".join(["a8w8_cktile", f"{self.M_Tile}x{self.N_Tile}"])
 
-LISTED = {0: TileKernelInstance(128, 128, 128, 1, 4, 1, 16, 16, 64, "Intrawave", False, True, False, 1)}
+LISTED = {
+    0: TileKernelInstance(128, 128, 128, 1, 4, 1, 16, 16, 64, "Intrawave", False, True, False, 1),
+}
 """
 BLOCKS = ROWS.replace("a8w8_cktile", "a8w8_blockscale_cktile")
 
@@ -167,7 +169,7 @@ def test_a_kernel_for_each_gpu_is_one_label() -> None:
 
 
 def test_a_field_that_is_not_known_is_not_dropped_where_it_is_set() -> None:
-    said = BLOCKS.replace("False, 1)}", "False, 1, True)}")
+    said = BLOCKS.replace("False, 1),", "False, 1, True),")
     result = run("check", "--input-format", "python_lists", "--arch", "gfx942", "-", stdin=said)
     assert "CFG006" in result.stdout
     assert "More True is not covered by the rules" in result.stdout
