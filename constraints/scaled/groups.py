@@ -102,11 +102,12 @@ def tiles_of_four_bits_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL042", "packs-that-the-default-epilogue-does-not-know", kind="wrong-result", until="2026.06",
+    "SCAL042", "packs-that-the-default-epilogue-does-not-know", kind="wrong-result",
     applies=lambda c: c.micro & (c.epilogue == "default"),
     says="the default epilogue takes warp tiles of {wave_n} waves in turn, and a wave of mx_flatmm has two side by side",
     source=["ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue (has no BlockedXDLN_PerWarp, as cshuffle_epilogue.hpp has; run)",
-            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: operator() (nIter_pack * NXdlPack + inxdl)"],
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: operator() (nIter_pack * NXdlPack + inxdl)",
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: Run_ (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: the same packs; the epilogue was not read)"],
     accepts=[{**OF_FOUR_BITS, "epilogue": "default", "wave_n": 1}],
     rejects=[{**OF_FOUR_BITS, "epilogue": "default"}],
 )  # fmt: skip

@@ -58,9 +58,10 @@ def four_bits_are_on_gfx950(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL035", "scales-that-mx-cannot-hand-on", kind="compile", until="2026.06", applies=_micro,
+    "SCAL035", "scales-that-mx-cannot-hand-on", kind="compile", applies=_micro,
     says="mx_flatmm has no epilogue for scales that do not change along K: scales = {scales}",
     source=[f"{_KERNEL}::RunFlatmm (DoEpiScale: hands scale_m_ptr + block_idx_m on)",
+            f"{_KERNEL}::RunFlatmm (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)",
             "ops/epilogue/cshuffle_epilogue.hpp: CShuffleEpilogue::operator() (make_tile_window of the scales, which are a pointer here)",
             "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmScalePointer (static_assert GranularityMN != 0)"],
     accepts=[OF_FOUR_BITS, {**OF_FOUR_BITS, "scales": "no"}],
@@ -79,10 +80,11 @@ def four_bits_have_scales_along_k(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL031", "other-scales-of-four-bits", kind="wrong-result", until="2026.06",
+    "SCAL031", "other-scales-of-four-bits", kind="wrong-result",
     applies=lambda c: c.micro & ~c.scales.isin("row_column", "per_tensor"),
     says="mx_flatmm reads a scale for each 32 along K, not {scales}",
-    source=f"{_KERNEL}::MakeGemmTensorViews (BlockScaleSize, reinterpret_cast to int32_t; read, not run)",
+    source=[f"{_KERNEL}::MakeGemmTensorViews (BlockScaleSize, reinterpret_cast to int32_t; read, not run)",
+            f"{_KERNEL}::MakeScaleABlockWindow (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)"],
     accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "scales": "per_1x128"}],
 )  # fmt: skip
 def four_bits_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
@@ -151,17 +153,18 @@ def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL033", "pipeline-of-older-headers", kind="compile", since="2026.06",
-    says="mx_flatmm is of CK 2025.11 here; the pipeline that came after it has no rules yet",
-    source="ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: in place of MXF4FlatmmPipelineAGmemBGmemCRegV1)",
-    accepts=[{}], rejects=[OF_FOUR_BITS],
+    "SCAL033", "mx-in-short-waves", kind="compile", since="2026.06",
+    applies=_micro,
+    says="mx_flatmm has rules for waves of 64 lanes alone, not {wave_size}",
+    source="ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: __gfx125__, KXdlPack = 1)",
+    accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "arch": "gfx1250"}],
 )  # fmt: skip
-def four_bits_are_of_older_headers(c: ScaledQuantities) -> BoolExpr:
-    """mx_flatmm is the kernel of November 2025.
+def four_bits_are_in_waves_of_64(c: ScaledQuantities) -> BoolExpr:
+    """mx_flatmm is judged in waves of 64 lanes alone.
 
-    Why: its pipeline is gone. Another one multiplies 8 and 6 bits, too, on more GPUs, and asks for
-    other sizes, which were not read.
+    Why: headers of 2026 have it for gfx1250, too, in waves of 32 lanes, with a warp tile less in a
+    pack of scales along K; what that asks of sizes was not read.
 
-    Fix: use the headers of November 2025.
+    Fix: use gfx950.
     """
-    return ~c.micro
+    return c.wave_size == 64

@@ -124,6 +124,11 @@ class ScaledQuantities(TileGemm):
         return self.pipeline == "abquant_eight_waves"
 
     @cached_property
+    def scales_in_instructions(self) -> BoolExpr:
+        """True where the matrix instructions take the scales of both operands."""
+        return self.micro | self.scaled_experts
+
+    @cached_property
     def scaled_experts(self) -> BoolExpr:
         """True for experts' 4-bit weights that meet 8 or 4 bits in instructions with scales."""
         return (self.variant == w.EXPERTS) & self.dtype.isin(*w.SCALED)
@@ -204,11 +209,14 @@ class ScaledQuantities(TileGemm):
     def lanes_k(self) -> IntExpr:
         """Lanes side by side along a row of A, which each load 16 bytes (flatmm).
 
-        Of experts with scales of both operands they have 128 bytes of a row, whatever tile_k is,
-        and where tile_m is 16 each lane loads 4 bytes.
+        Where instructions take scales they have 128 bytes of a row, whatever tile_k is, and of
+        experts with a tile_m of 16 each lane loads 4 bytes.
         """
         whole = self.tile_k // (16 // self.element_bytes * self.packed_a)
-        return ite(self.scaled_experts, ite(self.tile_m == 16, 32, 8), whole)
+        if self.ck == "2025.11":
+            return whole
+        few = self.scaled_experts & (self.tile_m == 16)
+        return ite(self.scales_in_instructions, ite(few, 32, 8), whole)
 
     @quantity
     def lane_bytes(self) -> IntExpr:
@@ -218,10 +226,19 @@ class ScaledQuantities(TileGemm):
 
     @quantity_in("bytes")
     def a_stage(self) -> IntExpr:
-        """LDS of A's tile (flatmm); other warp tiles than 16x16 pad it by a row."""
+        """LDS of A's tile (flatmm); other warp tiles than 16x16 pad it by a row.
+
+        Where instructions take scales, 64 bytes lie between 8 rows, of every 128 bytes or of all
+        but one.
+        """
         small = (self.warp_tile_m == 16) & (self.warp_tile_n == 16)
         rows: IntExpr = ite(small, self.tile_m, self.tile_m + 1)
-        return rows * self.tile_k * self.element_bytes
+        whole = rows * self.tile_k * self.element_bytes
+        if self.ck == "2025.11":
+            return whole
+        row = self.tile_k * self.element_bytes // self.packed_a
+        pads = ite(self.micro, 4 * (row // 128), 8 * (row // 128 - 1))
+        return ite(self.scales_in_instructions, self.tile_m * (row + pads), whole)
 
     @quantity_in("bytes")
     def pipeline_lds(self) -> IntExpr:

@@ -112,10 +112,11 @@ def last_parts_are_whole_tiles(c: ScaledProblem) -> BoolExpr:
 
 
 @rule(
-    "SPROB039", "parts-with-the-first-scales", kind="wrong-result", until="2026.06",
+    "SPROB039", "parts-with-the-first-scales", kind="wrong-result",
     applies=lambda c: c.micro,
     says="every part of a sum takes the scales of the first: k_batch = {k_batch}",
-    source="ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTileWindows (scale windows begin at K = 0)",
+    source=["ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTileWindows (scale windows begin at K = 0)",
+            "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeScaleABlockWindow (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)"],
     accepts=[_MICRO], rejects=[{**_MICRO, "k_batch": 2}],
 )  # fmt: skip
 def parts_have_their_scales(c: ScaledProblem) -> BoolExpr:

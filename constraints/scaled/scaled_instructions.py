@@ -1,10 +1,11 @@
-"""SCAL: experts whose 4-bit weights and their A meet in instructions that take scales."""
+"""SCAL: kernels of 2026 whose matrix instructions take the scales of both operands (MX)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.scaled.micro_rules import OF_FOUR_BITS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
@@ -12,6 +13,9 @@ from ckrules.engine.rules import rule
 _READ = "CK 2026.09, read in ROCm/rocm-libraries @ 498ed36"
 _PIPELINE = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: F8xMXF4FlatmmPipelineAGmemBGmemCRegV1"
 _POLICY = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: F8xMXF4FlatmmPipelineAgBgCrPolicy"
+_MX = "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1"
+_MX_POLICY = "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MXFlatmmPipelineAgBgCrPolicy"
+_MX_READ = "CK 2026.09, read in ROCm/rocm-libraries @ 925db99"
 
 #: A kernel for experts with A of 8 bits and weights of 4, for examples of rules.
 OF_SCALED_EXPERTS: Mapping[str, Any] = {
@@ -22,72 +26,85 @@ OF_SCALED_EXPERTS: Mapping[str, Any] = {
 _FOURS: Mapping[str, Any] = {**OF_SCALED_EXPERTS, "dtype": "fp4"}
 
 
-def _scaled_experts(c: ScaledQuantities) -> BoolExpr:
-    return c.scaled_experts
+_EIGHTS: Mapping[str, Any] = {**OF_FOUR_BITS, "@ck": "2026.06", "dtype": "fp8"}
+
+
+def _in_instructions(c: ScaledQuantities) -> BoolExpr:
+    return c.scales_in_instructions
 
 
 @rule(
     "SCAL046", "four-bits-of-other-kernels", kind="compile", since="2026.06",
-    says=["mx_flatmm multiplies fp4, not {dtype}", "only mx_flatmm and experts multiply fp4: {variant}"],
-    source=[f"{_PIPELINE} (APackedSize; {_READ})",
+    says=["mx_flatmm multiplies fp4 and fp8, not {dtype}",
+          "only mx_flatmm and experts multiply fp4: {variant}"],
+    source=[f"{_MX_POLICY}::MakeMX_ALDSBytes_TileDistribution (static_assert: unsupported datatype; {_MX_READ})",
+            f"{_PIPELINE} (APackedSize; {_READ})",
             "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py: a4w4_gemm1_kernels_list_gfx950 (ROCm/aiter @ 11e6155)"],
-    accepts=[_FOURS, {}], rejects=[{"dtype": "fp4"}],
+    accepts=[_FOURS, _EIGHTS, {}], rejects=[{"dtype": "fp4"}, {**_EIGHTS, "dtype": "bf8"}],
 )  # fmt: skip
 def four_bits_have_kernels(c: ScaledQuantities) -> BoolExpr:
-    """4-bit operands belong to mx_flatmm, which takes no others, and to experts.
+    """4-bit operands belong to mx_flatmm, which takes them and fp8, and to experts.
 
-    Why: other warp GEMMs do not take the scales of both operands.
+    Why: other warp GEMMs do not take the scales of both operands. The pipeline knows how lanes
+    hold fp8, fp6 and fp4; there is no word for fp6 here, nor for operands that differ.
 
     Fix: change the variant or dtype.
     """
     four = c.dtype == "fp4"
-    return all_of(~c.micro | four, c.micro | (c.variant == "moe_flatmm") | ~four)
-
-
-@rule(
-    "SCAL047", "tiles-of-scaled-experts", kind="compile", since="2026.06", applies=_scaled_experts,
-    says=["experts with scales of both operands have four waves along N: wave_n = {wave_n}",
-          "experts with scales of both operands have one wave along K: wave_k = {wave_k}",
-          "A is loaded by 128 bytes of a row: tile_k = {tile_k} of {dtype} is not a multiple",
-          "A lies in LDS for warp tiles of 16 rows: warp_tile_m = {warp_tile_m}",
-          "weights are shuffled for warp tiles of 16 columns: warp_tile_n = {warp_tile_n}"],
-    source=[f"{_PIPELINE}::operator() (static_assert NWarp == 4; {_READ})",
-            f"{_POLICY}::MakeMXFP4_ScaleA_DramTileDistribution, MakeMXFP4_ALdsBlockDescriptor (static_assert WaveNum == M_Warps * N_Warps, K0 * K1 * K2 == KPerBlock, MPerXdl == 16; CK 2026.09, read in ROCm/rocm-libraries @ 925db99)"],
-    accepts=[OF_SCALED_EXPERTS, _FOURS, {**OF_SCALED_EXPERTS, "tile_k": 128}],
-    rejects=[{**OF_SCALED_EXPERTS, "wave_n": 2}, {**_FOURS, "tile_k": 128},
-             {**OF_SCALED_EXPERTS, "wave_k": 2}],
-)  # fmt: skip
-def tiles_of_scaled_experts_fit(c: ScaledQuantities) -> BoolExpr:
-    """Where instructions take the scales of experts' operands, a block has four waves along N.
-
-    Its tile_k is a multiple of 128 bytes of A, and its warp tiles are 16x16.
-
-    Why: asserted.
-
-    Fix: use 1x4x1 waves and a tile_k of 256.
-    """
     return all_of(
-        c.wave_n == 4,
-        c.wave_k == 1,
-        c.tile_k % (128 * c.packed_a) == 0,
-        c.warp_tile_m == 16,
-        c.warp_tile_n == 16,
+        ~c.micro | c.dtype.isin("fp4", "fp8"), c.micro | (c.variant == "moe_flatmm") | ~four
     )
 
 
 @rule(
-    "SCAL048", "packs-of-scaled-experts", kind="wrong-result", since="2026.06",
-    applies=_scaled_experts,
+    "SCAL047", "tiles-of-scaled-instructions", kind="compile", since="2026.06",
+    applies=_in_instructions,
+    says=["experts with scales of both operands have four waves along N: wave_n = {wave_n}",
+          "scales are loaded for one wave along K: wave_k = {wave_k}",
+          "A is loaded by 128 bytes of a row: tile_k = {tile_k} of {dtype} is not a multiple",
+          "A lies in LDS for warp tiles of 16 rows: warp_tile_m = {warp_tile_m}",
+          "weights are shuffled for warp tiles of 16 columns: warp_tile_n = {warp_tile_n}",
+          "instructions that take scales multiply 128 along K: warp_tile_k = {warp_tile_k}"],
+    source=[f"{_PIPELINE}::operator() (static_assert NWarp == 4; {_READ})",
+            f"{_POLICY}::MakeMXFP4_ScaleA_DramTileDistribution, MakeMXFP4_ALdsBlockDescriptor (static_assert WaveNum == M_Warps * N_Warps, K0 * K1 * K2 == KPerBlock, MPerXdl == 16; {_MX_READ})",
+            f"{_MX_POLICY} (static_assert WaveNum == MWarps * NWarps, MPerXdl == 16 && NPerXdl == 16), MakeMX_ALdsBytesBlockDescriptor ({_MX_READ})"],
+    accepts=[OF_SCALED_EXPERTS, _FOURS, _EIGHTS, {**OF_SCALED_EXPERTS, "tile_k": 128}],
+    rejects=[{**OF_SCALED_EXPERTS, "wave_n": 2}, {**_FOURS, "tile_k": 128},
+             {**OF_SCALED_EXPERTS, "wave_k": 2}, {**_EIGHTS, "warp_tile_k": 64}],
+)  # fmt: skip
+def tiles_of_scaled_instructions_fit(c: ScaledQuantities) -> BoolExpr:
+    """Where instructions take scales, tile_k is a multiple of 128 bytes of A, and warp tiles are 16x16x128.
+
+    A block for experts has four waves along N.
+
+    Why: asserted, but for the length along K: no other warp GEMM of these types takes scales.
+
+    Fix: use 1x4x1 waves and a tile_k of 256.
+    """
+    return all_of(
+        c.micro | (c.wave_n == 4),
+        c.wave_k == 1,
+        c.tile_k % (128 * c.packed_a) == 0,
+        c.warp_tile_m == 16,
+        c.warp_tile_n == 16,
+        c.warp_tile_k == 128,
+    )
+
+
+@rule(
+    "SCAL048", "packs-of-scaled-instructions", kind="wrong-result", since="2026.06",
+    applies=_in_instructions,
     says=["scales are shared by pairs of a wave's warp tiles along M: {repeat_m=}, expected an even number",
           "scales are shared by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
           "A is read from LDS in the order of two warp tiles along K: {steps_k=}, expected 2"],
-    source=f"{_PIPELINE}::operator() (MIterPerWarp / MXdlPack, NIterPerWarp / NXdlPack, KIterPerWarp / KXdlPack; AkIter = addr / 2 % 2; {_READ})",
-    accepts=[OF_SCALED_EXPERTS, _FOURS, {**OF_SCALED_EXPERTS, "tile_m": 64}],
+    source=[f"{_PIPELINE}::operator() (MIterPerWarp / MXdlPack, NIterPerWarp / NXdlPack, KIterPerWarp / KXdlPack; AkIter = addr / 2 % 2; {_READ})",
+            f"{_MX}::Run_ (MPackIterPerWarp, NPackIterPerWarp, KPackIterPerWarp; preload_next_A; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)"],
+    accepts=[OF_SCALED_EXPERTS, _FOURS, _EIGHTS, {**OF_SCALED_EXPERTS, "tile_m": 64}],
     rejects=[{**OF_SCALED_EXPERTS, "tile_m": 48}, {**OF_SCALED_EXPERTS, "tile_n": 64},
-             {**OF_SCALED_EXPERTS, "tile_k": 128}, {**_FOURS, "tile_k": 512}],
+             {**OF_SCALED_EXPERTS, "tile_k": 128}, {**_EIGHTS, "tile_k": 512}],
 )  # fmt: skip
-def packs_of_scaled_experts_are_whole(c: ScaledQuantities) -> BoolExpr:
-    """Where instructions take the scales of experts' operands, warp tiles come in pairs.
+def packs_of_scaled_instructions_are_whole(c: ScaledQuantities) -> BoolExpr:
+    """Where instructions take scales, a wave's warp tiles come in pairs along M and N, and are two along K.
 
     Why: the loops count pairs along M, N and K, so that what is left over is not computed: with one
     warp tile along M nothing is. What is read next of A is counted for two along K.
@@ -102,7 +119,7 @@ def packs_of_scaled_experts_are_whole(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: c.scaled_experts & (c.scales != "per_tensor"),
     says="instructions that take the scales of experts' operands have one for each 32 along K, not {scales}",
     source=[f"{_PIPELINE} (Problem::ScaleGranularityK = 32; {_READ})",
-            f"{_POLICY}::MakeMXFP4_ScaleA_DramTileDistribution (four exponents in an int32; CK 2026.09, read in ROCm/rocm-libraries @ 925db99)"],
+            f"{_POLICY}::MakeMXFP4_ScaleA_DramTileDistribution (four exponents in an int32; {_MX_READ})"],
     accepts=[OF_SCALED_EXPERTS, _FOURS],
     rejects=[{**OF_SCALED_EXPERTS, "scales": "row_column"}, {**_FOURS, "scales": "no"}],
 )  # fmt: skip
