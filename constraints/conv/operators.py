@@ -249,6 +249,28 @@ def explicit_gemm_is_plain(c: ConvQuantities) -> BoolExpr:
 
 
 @rule(
+    "OP019", "explicit-gemm-with-wavelet", kind="compile", since="2026.06",
+    applies=lambda c: c.explicit_gemm & (c.streamk == "off") & (c.variant != "bwd_data"),
+    says="an explicit GEMM of {variant} does not take {pipeline}",
+    source=["ops/gemm/kernel/universal_gemm_kernel.hpp: RunGemm, operator() of the pipeline with functions of elements (ROCm/rocm-libraries @ 639119b, read)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_wavelet.hpp: operator() (only without them; CK 2026.06, read)",
+            f"{_KERNELS}: CallExplicitGemm (no such path with stream-K; ROCm/rocm-libraries @ 7cd5301, read)"],
+    accepts=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0"}],
+    rejects=[{"explicit_gemm": True, "specialization": "filter1x1_stride1_pad0",
+              "pipeline": "wavelet"}],
+)  # fmt: skip
+def explicit_gemm_has_no_loading_waves(c: ConvQuantities) -> BoolExpr:
+    """An explicit GEMM does not use wavelet.
+
+    Why: it runs the kernel of batched GEMMs, which calls pipelines with a function for the
+    elements of each operand. wavelet has no such call, as it is not a pipeline of GEMMs (GEMM020).
+
+    Fix: use another pipeline, or turn explicit_gemm off.
+    """
+    return c.pipeline != "wavelet"
+
+
+@rule(
     "OP012", "explicit-gemm-before-it-existed", kind="compile", until="2026.06",
     says="CK 2025.11 has no explicit GEMM: explicit_gemm = true, expected false",
     source="grouped_convolution_utils.hpp: GroupedConvTraits has no ExplicitGemm parameter in these headers",

@@ -24,6 +24,7 @@ from ckrules.engine.expr import (
     implies,
     ite,
     lookup,
+    maximum,
     minimum,
 )
 from ckrules.engine.expr.relation import Table
@@ -241,8 +242,19 @@ class ConvProblem(ConvQuantities, Sizes):
 
     @quantity
     def viewed_images(self) -> IntExpr:
-        """Images that a block views, at least."""
-        return ite(self.variant == "bwd_weight", self.N, 1)
+        """Images that a block views, at least: all that are not split for their size.
+
+        It is that of one group in fp32, of which 2 GiB are not split.
+        """
+        sizes = self.input_points * self.group_c, self.output_points * self.group_k
+        whole = (self.variant == "bwd_weight") | (maximum(*sizes) * self.N <= 2**29)
+        return ite(whole, self.N, 1)
+
+    @quantity
+    def viewed_filters(self) -> IntExpr:
+        """Output channels whose weights are viewed at once."""
+        groups = ite(self.variant == "bwd_data", 1, self.num_groups_to_merge)
+        return ite(self.two_stage, self.K, self.group_k * groups)
 
     @quantity
     def c_channels(self) -> IntExpr:

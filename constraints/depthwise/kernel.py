@@ -12,6 +12,10 @@ _PIPELINE = (
 )
 _TRAITS = "ops/grouped_convolution/utils/grouped_convolution_utils.hpp: DepthwiseConvFwdTraits"
 _ARGS = "grouped_convolution_forward_kernel.hpp: IsSupportedArgument, depthwise branch"
+_RUN = (
+    "the pipeline of 2026.06 (ROCm/rocm-libraries @ 0d16821) written again for the headers of "
+    "2025.11 and run for gfx942"
+)
 _ONE_COLUMN = {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}
 
 
@@ -168,23 +172,26 @@ def filter_reaches_stride(c: DepthwiseQuantities) -> BoolExpr:
 
 @rule(
     "DW010", "odd-column-stride", kind="wrong-result",
-    says=("input is read in pairs: stride_w = {stride_w} and sub_w = {sub_w}, expected an "
-          "even stride_w, or 1 with a sub_w of at least 2"),
-    source=f"{_PIPELINE}: wo * StrideW / 2 indexes pairs of elements",
-    accepts=[{}, {"stride_w": 2, "stride_h": 2}],
+    says=("input is read in pairs: stride_w = {stride_w} and sub_w = {sub_w}, expected an even "
+          "stride_w, 1 with a sub_w of at least 2, or another with a sub_w of 1"),
+    source=[f"{_PIPELINE}: wo * StrideW / 2 indexes pairs of elements", _RUN],
+    accepts=[{}, {"stride_w": 2, "stride_h": 2},
+             {**_ONE_COLUMN, "filter": 5, "stride_w": 3, "in_vec": 1, "@ck": "2026.06"}],
     rejects=[{"stride_w": 3, "@ck": "2026.06"}, {**_ONE_COLUMN, "@ck": "2026.09"}],
 )  # fmt: skip
 def columns_come_in_pairs(c: DepthwiseQuantities) -> BoolExpr:
-    """stride_w is even, or it is 1 and a sub-tile has at least two columns.
+    """stride_w is even; or it is 1 and a sub-tile has two columns, or more and it has one.
 
-    Why: input is read in pairs, and other strides read the wrong pair. Since 2026.09 odd strides
-    above 1 do not compile (DW016).
+    Why: input is read in pairs. Later columns of a sub-tile read the wrong pair with odd strides
+    above 1, which do not compile since 2026.09 (DW016). A single column with stride 1 reads the
+    right pairs, but the last of them ends behind the thread's copy of the input.
 
     Fix: use a GEMM-based kernel or a wider sub-tile.
     """
     if c.since("2026.09"):
         return (c.stride_w != 1) | (c.sub_w >= 2)
-    return (c.stride_w % 2 == 0) | ((c.stride_w == 1) & (c.sub_w >= 2))
+    alone = (c.stride_w > 1) & (c.sub_w == 1)
+    return (c.stride_w % 2 == 0) | ((c.stride_w == 1) & (c.sub_w >= 2)) | alone
 
 
 @rule(
@@ -201,6 +208,66 @@ def column_stride_is_even(c: DepthwiseQuantities) -> BoolExpr:
     Fix: use a GEMM-based kernel.
     """
     return (c.stride_w == 1) | (c.stride_w % 2 == 0)
+
+
+@rule(
+    "DW017", "odd-subtile-in-steps-of-two", kind="compile",
+    applies=lambda c: c.stride_w == 1,
+    says="a thread computes two columns at once: sub_w = {sub_w}, expected 1 or an even one",
+    source=[f"{_PIPELINE}::RunConvolution, WoStep",
+            "core/utility/functional.hpp: static_for static_assert on its steps (CK 2025.11: compiled with clang 19; ROCm/rocm-libraries @ 40dbbda, read)"],
+    accepts=[{}, _ONE_COLUMN], rejects=[{"sub_w": 7, "tile_w": 14, "sub_h": 2, "out_vec": 1}],
+)  # fmt: skip
+def columns_come_in_steps(c: DepthwiseQuantities) -> BoolExpr:
+    """With stride 1 along the columns a sub-tile has one column or an even number.
+
+    Why: its columns are a compile-time loop in steps of two, whose length must be a multiple.
+
+    Fix: use an even sub_w.
+    """
+    return (c.sub_w == 1) | (c.sub_w % 2 == 0)
+
+
+@rule(
+    "DW018", "lanes-behind-tiles", kind="wrong-result",
+    applies=lambda c: c.tiles_per_block >= 1,
+    says=("a block of {threads} threads computes {tiles_per_block} tiles, which do not share "
+          "them evenly: {tiles_per_block=}"),
+    source=[f"{_TRAITS}: TilePerWave, ThreadPerTile", f"{_PIPELINE}: tile_idx", _RUN],
+    accepts=[{}, {"sub_h": 1, "sub_w": 4}],
+    rejects=[{"tile_h": 8, "tile_w": 20, "sub_h": 2, "sub_w": 4, "nbatch": 3},
+             {"tile_h": 12, "sub_h": 4, "sub_w": 4, "nbatch": 5}],
+)  # fmt: skip
+def tiles_share_threads(c: DepthwiseQuantities) -> BoolExpr:
+    """The tiles that a block computes at once divide its threads.
+
+    Why: a tile has as many threads as the rounded quotient. What is left over is taken for a
+    further tile, so it stores to an image of the next block, or behind the result.
+
+    Fix: change sub_h or sub_w, so that a block has a power of two of tiles.
+    """
+    return c.threads % c.tiles_per_block == 0
+
+
+@rule(
+    "DW019", "padding-of-three-columns", kind="wrong-result",
+    applies=lambda c: (c.tiles_per_block == 1) & (c.dtype != "fp32"),
+    says="zeros of pad_w = {pad_w} columns are stored as four, over the first column of {dtype}",
+    source=[f"{_PIPELINE}: ClearLdsBoundaryPadding, HorizontalPaddingVector",
+            "clang 19 and 22: a vector of three elements of 16 bits is stored as one of four", _RUN],
+    accepts=[{"sub_h": 2, "sub_w": 2}, {"sub_h": 2, "sub_w": 2, "filter": 5, "pad_h": 2, "pad_w": 2}],
+    rejects=[{"sub_h": 2, "sub_w": 2, "filter": 7, "pad_h": 3, "pad_w": 3}],
+)  # fmt: skip
+def zeros_are_as_wide_as_padding(c: DepthwiseQuantities) -> BoolExpr:
+    """A kernel that computes one tile at once does not pad by three columns.
+
+    Why: the zeros beside a row are a vector of pad_w elements, written when the row is there. The
+    compiler stores a vector of three as one of four, and the fourth is the row's first element. So
+    does clang 19 with fp32, but clang 22 does not. Kernels of several tiles clear LDS beforehand.
+
+    Fix: use a kernel with several tiles a block, or a GEMM-based one.
+    """
+    return c.pad_w != 3
 
 
 @rule(

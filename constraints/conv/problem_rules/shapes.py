@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.conv.problem_fields import ConvProblem
 from ckrules.constraints.conv.problem_rules.citations import ALL, DATA, FORWARD, KERNELS, WEIGHT
 from ckrules.constraints.tile_gemm.offsets import VIEW, within_offsets
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
+
+_EXPLICIT: Mapping[str, Any] = {
+    "explicit_gemm": True, "specialization": "filter1x1_stride1_pad0", "filter_h": 1, "filter_w": 1,
+    "left_pad_h": 0, "left_pad_w": 0, "right_pad_h": 0, "right_pad_w": 0,
+}  # fmt: skip
 
 
 def _merged_forward(c: ConvProblem) -> BoolExpr:
@@ -199,29 +207,61 @@ def merged_forward_has_one_channel(c: ConvProblem) -> BoolExpr:
 
 @rule(
     "PROB039", "images-beyond-offsets", kind="wrong-result",
-    applies=lambda c: ~c.split_image,
     says=["{viewed_images} images with C = {C} channels reach over 2**31 elements or 4 GiB, beyond offsets of 32 bits",
-          "{viewed_images} images with K = {K} channels reach over 2**31 elements or 4 GiB, beyond offsets of 32 bits"],
+          "{viewed_images} images with K = {K} channels reach over 2**31 elements or 4 GiB, beyond offsets of 32 bits",
+          "{viewed_filters} filters with {group_c} channels reach over 2**31 elements or 4 GiB, beyond offsets of 32 bits"],
     source=[*VIEW, "ops/grouped_convolution/utils/transform_conv_bwd_weight_to_gemm.hpp: TransformConvBwdWeightToGemm (SplitN is false; read, not run)",
-            "ops/grouped_convolution/utils/transform_conv_fwd_to_gemm.hpp: GetSplitedNSize (a single image at least; read, not run)",
-            f"{KERNELS}_backward_weight_kernel.hpp: ConvToGemmTransformer (CK 2026.09, read in ROCm/rocm-libraries @ 0074c06)"],
-    accepts=[{}, {"N": 4096}, {"variant": "bwd_weight", "N": 2048, "C": 256}],
+            "ops/grouped_convolution/utils/transform_conv_{fwd,bwd_data}_to_gemm.hpp: GetSplitedNSize (of one group, in float; a single image at least; read, not run; so in ROCm/rocm-libraries @ 03a2920, read)",
+            f"{KERNELS}_forward_kernel.hpp: operator(), a_grid_desc_m_k and c_grid_desc_m_n with EnableSplitImage, too (read; so in ROCm/rocm-libraries @ 937543e, read)",
+            f"{KERNELS}_backward_weight_kernel.hpp: ConvToGemmTransformer (CK 2026.09, read in ROCm/rocm-libraries @ 0074c06)",
+            "ops/elementwise/kernel/elementwise_kernel.hpp: ElementWiseKernel (the workspace of two stages; read)"],
+    accepts=[{}, {"N": 4096}, {"variant": "bwd_weight", "N": 2048, "C": 256}, {"split_image": True},
+             {"variant": "bwd_weight", "two_stage": True, "G": 64, "C": 65536, "N": 1}],
     rejects=[{"variant": "bwd_weight", "N": 4096, "C": 256}, {"image_h": 65536, "image_w": 65536},
-             {"variant": "bwd_weight", "dtype": "fp32", "N": 2048, "C": 256}],
+             {"variant": "bwd_weight", "dtype": "fp32", "N": 2048, "C": 256},
+             {"split_image": True, "image_h": 65536, "image_w": 65536},
+             {"variant": "bwd_weight", "split_image": True, "N": 4096, "C": 256},
+             {"N": 16384, "G": 64}, {"variant": "bwd_data", "N": 16384, "G": 64},
+             {"C": 32768, "K": 32768},
+             {"variant": "bwd_weight", "two_stage": True, "G": 32, "C": 65536, "K": 65536, "N": 1,
+              "image_h": 7, "image_w": 7}],
 )  # fmt: skip
 def images_are_within_offsets(c: ConvProblem) -> BoolExpr:
-    """The images that a block views have fewer than 2**31 elements and less than 4 GiB.
+    """The images and weights that a block views have fewer than 2**31 elements and less than 4 GiB.
 
     Why: headers count a view's elements and bytes in 32 bits. Backward weight views all images;
-    the others split the images beyond 2 GiB, but view one at least, unless split_image splits it.
+    the others split them where those of one group, in fp32, are beyond 2 GiB, but view all groups of
+    what is left, and one image at least. Split images have the views of whole ones. The second of
+    two stages views the weights of all groups.
 
-    Fix: compute parts of the images on their own, or use a kernel with split_image.
+    Fix: compute parts of the images on their own.
     """
     size = c.element_bytes
     return all_of(
         within_offsets(c.viewed_images * c.input_points * c.C, size),
         within_offsets(c.viewed_images * c.output_points * c.K, size),
+        within_offsets(c.viewed_filters * c.filter_taps * c.group_c, c.output_bytes),
     )
+
+
+@rule(
+    "PROB045", "explicit-gemm-of-first-images", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.forward & c.explicit_gemm,
+    says="of {N} images, which are split for their size, an explicit GEMM computes the first ones",
+    source=[f"{KERNELS}_forward_kernel.hpp: CallExplicitGemm (GemmM of n_per_split images), GridSize (n_splits along z; ROCm/rocm-libraries @ 937543e, read)",
+            "ops/gemm/kernel/batched_gemm_kernel.hpp: operator() (i_splitk is blockIdx.z; ROCm/rocm-libraries @ 6d2b7e2, read)"],
+    accepts=[{**_EXPLICIT, "N": 32}, {**_EXPLICIT, "N": 1, "image_h": 4096, "image_w": 4096}],
+    rejects=[{**_EXPLICIT, "N": 4096}],
+)  # fmt: skip
+def explicit_gemm_has_all_images(c: ConvProblem) -> BoolExpr:
+    """An explicit GEMM of forward is given images that are not split for their size.
+
+    Why: images of a group beyond 2 GiB in fp32 are split among blocks along z, which the kernel of
+    batched GEMMs takes for parts of the sum. It multiplies the rows of the first part, and no more.
+
+    Fix: compute parts of the images on their own, or use a kernel without explicit_gemm.
+    """
+    return c.viewed_images == c.N
 
 
 @rule(
