@@ -182,6 +182,39 @@ def test_problems_of_backward(point: Any, text: str, codes: set[str]) -> None:
     assert {v.rule.code for v in rules.violations({**point, **values})} == codes
 
 
+@pytest.mark.parametrize(
+    ("point", "text", "codes"),
+    [
+        # a host library of smaller heads refuses the second of these, and takes the others
+        (BACKWARD, "batch=2,heads=64,heads_k=1,seqlen_q=64,seqlen_k=262143,hdim=128", set()),
+        (BACKWARD, "batch=2,heads=64,heads_k=1,seqlen_q=64,seqlen_k=262144,hdim=128",
+         {"BPROB035"}),
+        (BACKWARD, "batch=1,heads=64,heads_k=1,seqlen_q=64,seqlen_k=262144,hdim=128", set()),
+        ({**BACKWARD, "bias": "bias"},
+         "batch=2,heads=32,seqlen_q=8192,hdim=128,bias=bias", {"BPROB036"}),
+        ({**BACKWARD, "bias": "bias"},
+         "batch=1,heads=32,seqlen_q=8192,hdim=128,bias=bias", set()),
+        ({**BACKWARD, "deterministic": True},
+         "batch=64,heads=32,seqlen_q=8192,hdim=128", {"BPROB037"}),
+        ({**BACKWARD, "mode": "group", "deterministic": True},
+         "batch=64,heads=32,seqlen_q=8192,hdim=128,mode=group,total_q=262144", set()),
+        ({**PARTS, "mode": "batch"}, "batch=1,heads=32,seqlen_q=8192,seqlen_k=2048,hdim=128",
+         set()),
+        ({**PARTS, "mode": "batch"}, "batch=1,heads=32,seqlen_q=8192,seqlen_k=2049,hdim=128",
+         {"KPROB035"}),
+        (STEP, "batch=4,heads=32,seqlen_q=8192,hdim=128,splits=8", set()),
+        (STEP, "batch=5,heads=32,seqlen_q=8192,hdim=128,splits=8", {"KPROB034"}),
+    ],
+)  # fmt: skip
+def test_steps_and_offsets_beside_those_of_q_k_v_and_o(
+    point: Any, text: str, codes: set[str]
+) -> None:
+    problems = problems_of(str(point["variant"]))
+    rules = problem_books.book(str(point["variant"]), ck="2025.11")
+    values = problems.values(problems.parse(text))
+    assert {v.rule.code for v in rules.violations({**point, **values})} == codes
+
+
 def test_a_kernel_that_divides_by_no_rows_is_handed_parts() -> None:
     """Making its tensors divided by zero, too, so that FSTP013 could not be shown by a run."""
     problem = parse("batch=1,heads=1,seqlen_q=4,seqlen_k=130,hdim=16")
