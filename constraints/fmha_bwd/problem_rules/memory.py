@@ -5,14 +5,17 @@ dO lies as O, dQ as Q; dK and dV, which have all heads of Q, are packed in the o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.fmha.problem_rules import memory
 from ckrules.constraints.fmha_bwd.problem_fields import BackwardFit
 from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
 
 _ARGUMENTS = "ops/fmha/kernel/fmha_bwd_kernel.hpp: MakeKargsImpl, stride_q to batch_stride_dbias"
-_BIASED = {"bias": "bias", "p_bias": 1}
-_PARTS = {"deterministic": True}
+_BIASED: Mapping[str, Any] = {"bias": "bias", "p_bias": 1}
+_PARTS: Mapping[str, Any] = {"deterministic": True}
 _TENSOR = "a head of {X} reaches with its last tile over more bytes than offsets: stride_{x} = {{p_stride_{x}}}, seqlen_{s} = {{p_seqlen_{s}}}, {h} = {{p_{h}}}, {d} = {{p_{d}}}, {t} = {{{t}}}"
 _QUERIES, _KEYS = (
     {"s": "q", "h": "heads", "t": "tile_m0"},
