@@ -9,7 +9,7 @@ from ckrules.constraints.fmha.problem_rules import memory
 from ckrules.constraints.fmha_steps.generator import A_CONVERT, AN_APPEND
 from ckrules.constraints.fmha_steps.problem_fields import StepFit
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE, CONVERT
-from ckrules.engine.expr import BoolExpr, all_of, ceil_div
+from ckrules.engine.expr import BoolExpr, all_of, ceil_div, maximum
 from ckrules.engine.rules import rule
 
 _ARGUMENTS = (
@@ -72,15 +72,17 @@ def parts_of_o_are_within_offsets(c: StepFit) -> BoolExpr:
     source=["ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdConvertQGradKernel, dq_acc_dram_naive, make_tuple(nsplits, seqlen_q, hdim_q)", _SIZE,
             "ops/fmha/kernel/fmha_bwd_kernel.hpp: split_stride_dq_acc = physical_seqlen_q * hdim_q (CK 2026.09, read in ROCm/rocm-libraries @ 40bda5c)"],
     issue="ROCm/rocm-libraries#6152",
-    accepts=[_SUMMED, {**_SUMMED, "p_seqlen_k": 4096}], rejects=[{**_SUMMED, "p_seqlen_k": 4097}],
+    accepts=[_SUMMED, {**_SUMMED, "p_seqlen_k": 4096}, {**_SUMMED, "p_seqlen_k": 128, "p_batch": 31}],
+    rejects=[{**_SUMMED, "p_seqlen_k": 4097}, {**_SUMMED, "p_seqlen_k": 128, "p_batch": 32}],
 )  # fmt: skip
 def parts_of_dq_are_within_offsets(c: StepFit) -> BoolExpr:
     """Parts of dQ that are added reach over less than 4 GiB.
 
-    Why: as of O (KPROB034): of 32 heads of 128 with 8192 rows there are 32 parts at the most. Since
+    Why: as of O (KPROB034): of 32 heads of 128 with 8192 rows there are 32 parts at the most. To a
+    single part the next one is added, which has to lie behind the end that loads are told of. Since
     2026.06 only the parts of a head lie one behind the other.
 
     Fix: use fewer sequences or heads at once, or sums of dQ that are not in parts.
     """
-    parts = ceil_div(c.p_seqlen_k, c.tile_sk)
+    parts = maximum(ceil_div(c.p_seqlen_k, c.tile_sk), 2)
     return c.parts_reach(parts, c.p_hdim) < memory.REACH
