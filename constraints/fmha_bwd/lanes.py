@@ -237,6 +237,44 @@ def product_4_has_steps(c: BackwardQuantities) -> BoolExpr:
     return c.tile_k4 <= c.tile_n0
 
 
+@rule(
+    "FBWD034", "lanes-beyond-rows-of-lse", kind="compile",
+    applies=_by_registers,
+    says="LSE of tile_m0 = {tile_m0} rows leaves a lane none: there are {wave_size} lanes in a wave",
+    source=[f"{_POLICY}: MakeLSEDDramTileDistribution, M2 (a length of 0)",
+            "core/algorithm/space_filling_curve.hpp: static_assert 0 < TensorSize"],
+    accepts=[{}, {"tile_m0": 64}], rejects=[{"tile_m0": 48}],
+)  # fmt: skip
+def lanes_have_a_row(c: BackwardQuantities) -> BoolExpr:
+    """The rows of Q in a step are at most half the lanes of a wave, or as many at least.
+
+    Why: rows are repeated where lanes are twice as many or more, and else told out to all lanes by
+    a truncating division, with which a lane would have no row of LSE.
+
+    Fix: use 16 or 32 rows, or as many as a wave has lanes.
+    """
+    return (2 * c.tile_m0 <= c.wave_size) | (c.tile_m0 >= c.wave_size)
+
+
+@rule(
+    "FBWD035", "rows-of-lse-that-no-lane-loads", kind="wrong-result",
+    applies=lambda c: _by_registers(c) & (c.tile_m0 > c.wave_size),
+    says="LSE and D are loaded in turns of {wave_size} rows: tile_m0 = {tile_m0}",
+    source=f"{_POLICY}: MakeLSEDDramTileDistribution, M2 (a truncating division; CK 2025.11, run)",
+    accepts=[{"tile_m0": 128}, {"arch": "gfx1201", "tile_m0": 64}],
+    rejects=[{"tile_m0": 96}, {"tile_m0": 80}, {"arch": "gfx1201", "tile_m0": 48}],
+)  # fmt: skip
+def lanes_load_all_rows(c: BackwardQuantities) -> BoolExpr:
+    """Rows of Q beyond the lanes of a wave are a multiple of them.
+
+    Why: each lane loads as many rows of LSE and D as a truncating division gives it. What LDS holds
+    of the rest is not written: of two kernels that were run dQ, dK and dV were not numbers there.
+
+    Fix: use powers of two.
+    """
+    return c.tile_m0 % c.wave_size == 0
+
+
 def _spread(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> BoolExpr:
     """Whether waves beside and below each other, 8 lanes of 16 bytes in a row, cover a tensor."""
     parts = columns // (128 // c.element_bytes)

@@ -15,6 +15,7 @@ from ckrules.engine.rules import rule
 
 _POLICIES = "ops/fmha/pipeline/block_fmha_bwd_pipeline{,_trload}_default_policy.hpp"
 _SHORT = "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_trload_qr_qtr_dor.hpp"
+_LONG = "ops/fmha/pipeline/block_fmha_bwd_dq_dk_dv_pipeline_kr_ktr_vr{,_iglp}.hpp"
 _DECODE: Mapping[str, Any] = {
     "arch": "gfx950", "trload": True, "max_seqlen_q": 16, "tile_n0": 16, "tile_k4": 16,
     "wave_n0": 1, "wave_m1": 1, "wave_n2": 1,
@@ -73,3 +74,24 @@ def short_queries_have_one_wave(c: BackwardQuantities) -> BoolExpr:
     Fix: use one wave.
     """
     return c.waves == 1
+
+
+@rule(
+    "FBWD033", "values-over-keys-that-are-read", kind="wrong-result",
+    applies=lambda c: ~c.trload,
+    says="V is put over K with rows and columns changed, which other waves still read: tile_hdv = {tile_hdv}, tile_hdq = {tile_hdq}, {waves} waves",
+    source=[f"{_LONG}: kt_reg_tensor = load_tile, then store_tile(v_lds_write_window) without block_sync_lds (CK 2025.11, run; CK 2026.06, read in ROCm/rocm-libraries @ fd965e6)",
+            f"{_LONG}: v_lds_ptr = smem_ptr, kt_lds_ptr = smem_ptr + GetSmemSizeK"],
+    accepts=[{}, {"tile_hdv": 64, "tile_k2": 64}, {"tile_hdq": 64, "wave_n0": 1, "wave_m1": 1, "wave_n2": 1}],
+    rejects=[{"hdim": 64, "tile_hdq": 64, "tile_k0": 64}],
+)  # fmt: skip
+def values_leave_keys(c: BackwardQuantities) -> BoolExpr:
+    """In blocks of several waves a head of V is not larger than one of Q, if operands go by registers.
+
+    Why: V takes the place of K in LDS, and what does not fit there that of K with rows and columns
+    changed, which waves read until then without a barrier behind. Most of dQ was wrong of two
+    kernels that were run, one of either pipeline.
+
+    Fix: use a tile_hdq of at least tile_hdv, or one wave.
+    """
+    return (c.tile_hdv <= c.tile_hdq) | (c.waves == 1)

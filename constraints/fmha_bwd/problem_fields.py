@@ -9,7 +9,7 @@ from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted, whole_
 from ckrules.constraints.fmha_bwd import vocabulary as kernels
 from ckrules.constraints.fmha_bwd import words as w
 from ckrules.constraints.fmha_bwd.vocabulary import BackwardQuantities
-from ckrules.engine.expr import BoolExpr, IntExpr, ite
+from ckrules.engine.expr import BoolExpr, IntExpr, any_of, ite
 from ckrules.engine.rules.book import quantity_in
 
 if TYPE_CHECKING:
@@ -34,6 +34,39 @@ class BackwardFit(ProblemSizes, BackwardQuantities):
         columns = self.columns(name)
         row = ite(self.asks(f"order_{name}", "bhsd"), columns, self.p_heads * columns)
         return ((self.tile_rows(name) - 1) * row + columns) * self.element_bytes
+
+    def gradient_step(self, name: str) -> IntExpr:
+        """Elements of dK or dV from a head to the next."""
+        columns = self.columns(name)
+        rows = self.lying_rows(name) * columns
+        node: IntExpr = ite(self.asks(f"order_{name}", "bhsd"), rows, columns)
+        return node
+
+    def gradient_batch_step(self, name: str) -> IntExpr:
+        """The same from a sequence of a batch to the next."""
+        return self.p_heads * self.p_seqlen_k * self.columns(name)
+
+    @property
+    def scores_apart(self) -> BoolExpr:
+        """Whether a tensor has a number for each score: biases, their gradients or random bytes."""
+        return any_of(self.bias == "bias", self.dbias, self.stores_random)
+
+    @property
+    def scores_of_a_head(self) -> IntExpr:
+        """Elements of such a tensor from a head to the next; of a group a head has all sequences."""
+        return self.lying_rows("q") * self.p_seqlen_k
+
+    @property
+    def scores_reach(self) -> IntExpr:
+        """Bytes from the first of them of a head of a sequence to the last that has an offset."""
+        size = ite(any_of(self.bias == "bias", self.dbias), self.element_bytes, 1)
+        return self.tile_rows("q") * self.p_seqlen_k * size
+
+    @property
+    def part_of_dq(self) -> IntExpr:
+        """Elements from a block's part of dQ to the next block's: all sequences and heads."""
+        sequences = ite(self.grouped, 1, self.p_batch)
+        return sequences * self.p_heads * self.lying_rows("q") * self.p_hdim
 
     @property
     def stores_random(self) -> BoolExpr:

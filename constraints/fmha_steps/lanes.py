@@ -220,17 +220,38 @@ def converted_rows_are_covered(c: StepQuantities) -> BoolExpr:
 
 
 @rule(
-    "FSTP013", "parts-of-no-rows", kind="wrong-result",
+    "FSTP014", "product-block-too-large", kind="launch",
+    applies=lambda c: c.variant == DOT,
+    says="a block has as many threads as rows, more than the {table max_threads} that {arch} launches: tile_s = {tile_s}",
+    source=["ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdOGradDotOKernel, kM0 = kBlockSize",
+            "arch/data/*.toml max_threads"],
+    accepts=[A_DOT, {**A_DOT, "tile_s": 1024}], rejects=[{**A_DOT, "tile_s": 2048}],
+)  # fmt: skip
+def product_rows_can_be_launched(c: StepQuantities) -> BoolExpr:
+    """The rows of dO times O are no more than the threads that the GPU launches in a block.
+
+    Why: a thread has a row; compilers take launch bounds beyond the limit.
+
+    Fix: use fewer rows.
+    """
+    return c.tile_s <= c.fact("max_threads")
+
+
+@rule(
+    "FSTP013", "parts-of-no-rows", kind="wrong-result", until="2026.06",
     applies=lambda c: (c.variant == CONVERT) & c.deterministic,
     says="the number of dQ's parts is a division by the rows of K in a block: tile_sk = {tile_sk}",
-    source="ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdConvertQGradKernel, nsplits = integer_divide_ceil(seqlen_k, kN0)",
+    source=["ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdConvertQGradKernel, nsplits = integer_divide_ceil(seqlen_k, kN0)",
+            "the same: nsplits_ptr, written by FmhaBwdWorkspaceManager (CK 2026.09, read in ROCm/rocm-libraries @ 40bda5c)"],
+    issue="ROCm/rocm-libraries#6152",
     accepts=[{**A_CONVERT, "tile_sk": 128, "deterministic": True}],
     rejects=[{**A_CONVERT, "deterministic": True}],
 )  # fmt: skip
 def parts_have_rows(c: StepQuantities) -> BoolExpr:
     """Where dQ comes in parts, each has rows of K.
 
-    Why: their number is the length of K's sequence, divided by the rows of a block.
+    Why: their number is the length of K's sequence, divided by the rows of a block. Since 2026.06
+    the kernel of dQ, dK and dV leaves the number in its workspace.
 
     Fix: give tile_sk, as the kernel of dQ, dK and dV has it.
     """

@@ -119,6 +119,7 @@ def vocabulary(ck: str, gpus: Sequence[Gpu]) -> StepQuantities:
     names = [g.name for g in gpus]
     facts = {
         "wave_size": Table("wave_size", ("arch",), {g.name: g.wave_size for g in gpus}),
+        "max_threads": Table("max_threads", ("arch",), {g.name: g.max_threads for g in gpus}),
         "element_bytes": Table("element_bytes", ("dtype",), ELEMENT_BYTES),
         "target": targets.table("target", names, apart=False),
         "target_apart": targets.table("target_apart", names, apart=True),

@@ -12,6 +12,7 @@ from ckrules.constraints.fmha.problem import OFFSET, P_DROP, SEED, parse
 from ckrules.constraints.fmha_bwd.device.smoke import smoke
 from ckrules.constraints.fmha_bwd.device.tensors import BackwardTensors
 from ckrules.constraints.fmha_bwd.vocabulary import BASELINE as BACKWARD
+from ckrules.constraints.fmha_steps.device.smoke import smoke as smoke_of_steps
 from ckrules.constraints.fmha_steps.device.tensors import StepTensors
 from ckrules.constraints.fmha_steps.vocabulary import BASELINE as STEP
 from ckrules.device.tensors import expected, samples
@@ -20,6 +21,11 @@ from ckrules.kernels.families import problems_of
 
 SIZES = "batch=2,heads=2,heads_k=1,seqlen_q=5,seqlen_k=7,hdim=16,hdim_v=8"
 DOT, CONVERT = "fmha_bwd_dot_do_o", "fmha_bwd_convert_dq"
+#: A kernel that adds parts of dQ of a group.
+PARTS: dict[str, Any] = {
+    **STEP, "variant": CONVERT, "tile_s": 64, "tile_sk": 64, "tile_dv": 0, "mode": "group",
+    "deterministic": True, "block_per_cu": 2,
+}  # fmt: skip
 
 
 def _loss(data: Any, head: int, lse: Any, do: Any, d: Any, hidden: Any, scale: float) -> Any:
@@ -161,11 +167,48 @@ def test_products_and_conversions() -> None:
          set()),
         ({**STEP, "variant": DOT, "tile_s": 64, "tile_dv": 0},
          "batch=1,heads=2,seqlen_q=100,hdim=128", set()),
+        # run: parts behind the sums were added where a sequence had none
+        (PARTS, "batch=2,heads=2,seqlen_q=70,seqlen_k=64,hdim=128,mode=group,total_k=64",
+         {"KPROB008"}),
+        (PARTS, "batch=2,heads=2,seqlen_q=70,seqlen_k=64,hdim=128,mode=group,total_k=100", set()),
         (STEP, "batch=1,heads=2,seqlen_q=104,hdim=128", set()),
         (STEP, "batch=1,heads=2,seqlen_q=100,hdim=128", set()),
     ],
 )  # fmt: skip
 def test_problems_of_backward(point: Any, text: str, codes: set[str]) -> None:
+    problems = problems_of(str(point["variant"]))
+    rules = problem_books.book(str(point["variant"]), ck="2025.11")
+    values = problems.values(problems.parse(text))
+    assert {v.rule.code for v in rules.violations({**point, **values})} == codes
+
+
+@pytest.mark.parametrize(
+    ("point", "text", "codes"),
+    [
+        # a host library of smaller heads refuses the second of these, and takes the others
+        (BACKWARD, "batch=2,heads=64,heads_k=1,seqlen_q=64,seqlen_k=262143,hdim=128", set()),
+        (BACKWARD, "batch=2,heads=64,heads_k=1,seqlen_q=64,seqlen_k=262144,hdim=128",
+         {"BPROB035"}),
+        (BACKWARD, "batch=1,heads=64,heads_k=1,seqlen_q=64,seqlen_k=262144,hdim=128", set()),
+        ({**BACKWARD, "bias": "bias"},
+         "batch=2,heads=32,seqlen_q=8192,hdim=128,bias=bias", {"BPROB036"}),
+        ({**BACKWARD, "bias": "bias"},
+         "batch=1,heads=32,seqlen_q=8192,hdim=128,bias=bias", set()),
+        ({**BACKWARD, "deterministic": True},
+         "batch=64,heads=32,seqlen_q=8192,hdim=128", {"BPROB037"}),
+        ({**BACKWARD, "mode": "group", "deterministic": True},
+         "batch=64,heads=32,seqlen_q=8192,hdim=128,mode=group,total_q=262144", set()),
+        ({**PARTS, "mode": "batch"}, "batch=1,heads=32,seqlen_q=8192,seqlen_k=2048,hdim=128",
+         set()),
+        ({**PARTS, "mode": "batch"}, "batch=1,heads=32,seqlen_q=8192,seqlen_k=2049,hdim=128",
+         {"KPROB035"}),
+        (STEP, "batch=4,heads=32,seqlen_q=8192,hdim=128,splits=8", set()),
+        (STEP, "batch=5,heads=32,seqlen_q=8192,hdim=128,splits=8", {"KPROB034"}),
+    ],
+)  # fmt: skip
+def test_steps_and_offsets_beside_those_of_q_k_v_and_o(
+    point: Any, text: str, codes: set[str]
+) -> None:
     problems = problems_of(str(point["variant"]))
     rules = problem_books.book(str(point["variant"]), ck="2025.11")
     values = problems.values(problems.parse(text))
@@ -187,6 +230,19 @@ def test_backward_is_asked_about_sequences_without_rows_and_about_windows() -> N
     masks = [p.mask for p in smoke({**BACKWARD, "mask": "mask"})]
     assert masks.count("window") == 2
     assert "window" not in {p.mask for p in smoke({**BACKWARD, "mask": "causal"})}
+
+
+def test_steps_are_asked_about_sequences_without_rows() -> None:
+    lengths = [[p.rows_of(side) for p in smoke_of_steps(PARTS)] for side in ("q", "k")]
+    assert all(any(0 in found for found in side) for side in lengths)
+
+
+@pytest.mark.parametrize(("ck", "codes"), [("2026.06", {"KPROB008"}), ("2026.09", set())])
+def test_parts_are_counted_apart_in_2026(ck: str, codes: set[str]) -> None:
+    problems = problems_of(CONVERT)
+    rules = problem_books.book(CONVERT, ck=ck)
+    values = problems.values(problems.parse("b=4,h=1,s=64,d=128,mode=group,total_k=65"))
+    assert {v.rule.code for v in rules.violations({**PARTS, **values})} == codes
 
 
 def test_backward_is_asked_about_the_head_that_it_is_right_for() -> None:

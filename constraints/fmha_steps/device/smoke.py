@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ckrules.constraints.fmha.device.smoke import apart, problem_of
+from ckrules.constraints.fmha.device.smoke import apart, problem_of, without_rows
 from ckrules.constraints.fmha.problem import AttentionProblem
 from ckrules.constraints.fmha_steps.words import APPEND, COMBINE
 
 
 def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     """Whole blocks and parts of them, heads that are not whole vectors, and several parts.
+
+    Of a group a sequence may have no rows of Q, or of K.
 
     >>> point = {"variant": "fmha_bwd_dot_do_o", "tile_s": 64, "hdim": 64, "tile_sk": 0, "mode": "batch"}
     >>> str(smoke(point)[0])
@@ -31,6 +33,7 @@ def smoke(config: Mapping[str, Any]) -> list[AttentionProblem]:
     found = [problem_of(config, size) for size in sizes]
     if config["variant"] == COMBINE:
         found += [replace(found[0], splits=n) for n in (1, 3, 8)]
+    found += without_rows(config, (4, 1, 1, rows, deep, head, head))
     return [*found, *apart(config, found[0])]
 
 

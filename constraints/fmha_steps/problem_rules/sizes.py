@@ -19,6 +19,15 @@ _ROPE = "ops/fmha/block/block_rotary_embedding.hpp: BlockRotaryEmbedding::apply"
 _ROTATED = {**AN_APPEND, "pad_d": True, "rope": "inter", "p_rope": 1}
 _PAGED = {**AN_APPEND, "paged_kv": True}
 _BARE = {**_PAGED, "pad_sk": False}
+_SUMMED = {
+    **A_CONVERT,
+    "tile_sk": 64,
+    "deterministic": True,
+    "mode": "group",
+    "p_mode": 1,
+    "p_batch": 4,
+}
+_PARTS = "ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdConvertQGradKernel"
 _JOIN = "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: pad_tensor_view"
 
 
@@ -146,6 +155,29 @@ def part_blocks_are_in_one_page(c: StepFit) -> BoolExpr:
     before, first = c.p_seqlen_k - c.p_appended, (c.p_appended - rest) % c.p_page
     longest = (c.p_seqlen_k - rest) % c.p_page
     return (rest <= 1) | (ite(c.p_batch == 1, longest, first + before) + rest <= c.p_page)
+
+
+@rule(
+    "KPROB008", "parts-of-sequences-without-keys", kind="wrong-result", until="2026.09",
+    applies=lambda c: (c.variant == CONVERT) & c.deterministic & c.grouped,
+    says="a sequence has no rows of K, and two parts of dQ are added that it does not have: batch = {p_batch}, seqlen_k = {p_seqlen_k}, total_k = {p_total_k}",
+    source=["ops/fmha/pipeline/block_fmha_bwd_convert_dq.hpp: do while(i_total_loops < nsplits - 1), then dq_acc_buf once more (CK 2025.11, run)",
+            f"{_PARTS}, nsplits = integer_divide_ceil(seqlen_k, kN0) (CK 2025.11, run; CK 2026.06, read in ROCm/rocm-libraries @ 03b3e57)",
+            "ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdWorkspaceManager, nsplits[b] of 1 at least (CK 2026.09, read in ROCm/rocm-libraries @ 40bda5c)"],
+    accepts=[_SUMMED, {**_SUMMED, "p_total_k": 2048}],
+    rejects=[{**_SUMMED, "p_total_k": 1026}],
+)  # fmt: skip
+def parts_have_keys(c: StepFit) -> BoolExpr:
+    """Where dQ of a group comes in parts, every sequence has rows of K.
+
+    Why: two parts are added at least. Of a single one the other lies behind the end that loads are
+    told of, and is zero. Of none that end is a negative number, so that both are read, from behind
+    the sums if these have one part. What is asked is whether the rows that the longest sequence
+    leaves are enough for the others.
+
+    Fix: leave out sequences without keys, whose dQ is zero.
+    """
+    return c.rows_for_all("k")
 
 
 @rule(
