@@ -187,9 +187,16 @@ class GemmQuantities(GemmFields):
     def known_warp_tile(self) -> BoolExpr:
         """Where the headers have the warp GEMMs that epilogue and pipeline ask for."""
         pair = self._has("header_warp_tiles")
-        return pair & (
+        known = pair & (
             ~(self.mixed & self.pipeline.isin(*ONE_TYPE)) | self._has("block_warp_tiles")
         )
+        return (known | self._turned_fp32) if self.since("2026.06") else known
+
+    @property
+    def _turned_fp32(self) -> BoolExpr:
+        """Where fp32 has a warp GEMM for a transposed C that MFMA has not: a WMMA has one for both."""
+        own = self.own_warp_tile & (self.wave_size == 32)
+        return own & (self.dtype == "fp32") & self.transpose_c
 
     @quantity
     def lane_operand(self) -> IntExpr:
@@ -214,6 +221,8 @@ class GemmQuantities(GemmFields):
 
     def _has_access(self, times: str) -> BoolExpr:
         both = self.a_transpose_load & self.b_transpose_load
+        if self.since("2026.06"):  # these count one number of accesses for both operands
+            both = both | self.pipeline.isin("compv4", "compv6")
         apart = self._has(f"{times}_apart_tiles")
         return (both & self._has(f"{times}_access_tiles")) | (~both & apart)
 

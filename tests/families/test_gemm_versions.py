@@ -15,6 +15,13 @@ INT8 = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
 PAIR = {"pipeline": "compv5", "epilogue": "default", "wave_m": 1, "wave_n": 1, "wave_k": 2,
         "num_wave_groups": 2}  # fmt: skip
 BYTES = {"arch": "gfx950", "dtype": "fp8", "layout": "rrr"}
+HALVES = {"arch": "gfx950", "layout": "rrr"}
+LONG = {"arch": "gfx950", "dtype": "fp8", "warp_tile_k": 32}
+SQUARE = {"warp_tile_m": 16, "warp_tile_n": 16}
+SHUFFLED = {"variant": "preshuffle", **TWO, "pipeline": "preshufflev2"}
+NARROW = {"tile_m": 4, "tile_n": 64, "tile_k": 16, "wave_m": 1, "wave_n": 1, "warp_tile_m": 4,
+          "warp_tile_n": 64}  # fmt: skip
+MI400 = {"arch": "gfx1250", "dtype": "fp8", "tile_k": 128, **SQUARE}
 
 
 def _codes(ck: str, given: dict[str, Any]) -> list[str]:
@@ -55,8 +62,20 @@ def _codes(ck: str, given: dict[str, Any]) -> list[str]:
         ({"pipeline": "comp_async", "double_smem_buffer": True}, ["GEMM028"], ["GEMM028"]),
         ({**STREAMS, "wave_m": 4, "tile_n": 64}, [], ["GEMM071"]),
         ({**STREAMS, "streamk": "tree"}, ["GEMM063"], []),
+        # compv4 counts one number of accesses for both operands, as before
+        ({**TWO, **HALVES, "transpose_c": True}, [], []),
+        # 8-bit and integer warp tiles that a transposed C has since
+        ({**LONG, "transpose_c": True}, ["WARP001"], []),
+        ({**LONG, "dtype": "bf8", "warp_tile_k": 64, "transpose_c": True}, ["WARP001"], []),
+        ({**LONG, **INT8, **SQUARE, "warp_tile_k": 64, "transpose_c": True}, ["WARP001"], []),
+        # pre-shuffled weights take an access for every 16 bytes of a lane
+        ({**SHUFFLED, **SQUARE, "dtype": "bf16", "dtype_c": "bf16", "warp_tile_k": 64},
+         ["WARP001"], ["GEMM085"]),
+        # four rows of A share a line of banks with B
+        ({**NARROW, "arch": "gfx950"}, ["LDS004"], ["LDS004"]),
+        (NARROW, [], []),
     ],
-)
+)  # fmt: skip
 def test_kernels(given: dict[str, Any], then: list[str], later: list[str]) -> None:
     assert (_codes("2025.11", given), _codes("2026.06", given)) == (then, later)
 
@@ -80,3 +99,25 @@ def test_problems(given: dict[str, Any], then: list[str], later: list[str]) -> N
         point = rules.point({**rules.vocabulary.baseline, **given})
         found.append([v.code for v in rules.violations(point)])
     assert found == [then, later]
+
+
+@pytest.mark.parametrize(
+    ("given", "june", "september"),
+    [
+        # gfx1250 multiplies two 8-bit types, 32x32x128, and fp32 with C transposed
+        ({**MI400, "dtype": "fp8_bf8", "warp_tile_k": 64}, [], []),
+        ({**MI400, "dtype": "bf8_fp8", "warp_tile_k": 64, "transpose_c": True}, [], []),
+        ({**MI400, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 128}, [], []),
+        ({**MI400, "dtype": "fp32", "dtype_c": "fp32", "tile_k": 32, "warp_tile_k": 4,
+          "transpose_c": True}, [], []),
+        ({"dtype": "fp32", "dtype_c": "fp32", "tile_k": 32, "warp_tile_k": 4, **SQUARE,
+          "transpose_c": True}, ["WARP001"], ["WARP001"]),
+        # half of an instruction, for C as computed
+        ({**MI400, "warp_tile_k": 32}, ["WARP002"], []),
+        ({**MI400, "warp_tile_k": 32, "transpose_c": True}, ["WARP002"], ["GEMM084"]),
+        # comp_async loops over tiles
+        ({**TWO, "pipeline": "comp_async", "arch": "gfx950", "persistent": True}, ["GEMM024"], []),
+    ],
+)  # fmt: skip
+def test_kernels_of_2026(given: dict[str, Any], june: list[str], september: list[str]) -> None:
+    assert (_codes("2026.06", given), _codes("2026.09", given)) == (june, september)
