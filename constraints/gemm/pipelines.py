@@ -126,16 +126,18 @@ def pipeline_takes_its_buffers(c: GemmQuantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM023", "weights-without-double-buffer", kind="compile", since="2026.06",
+    "GEMM023", "weights-without-double-buffer", kind="wrong-result", since="2026.06",
     applies=lambda c: c.shuffled_b,
     says="{pipeline} needs double_smem_buffer = true",
-    source="dispatcher/codegen/unified_gemm_codegen.py: DoubleSmemBuffer of preshufflev2 (CK 2026.06, read)",
+    source=["dispatcher/codegen/unified_gemm_codegen.py: DoubleSmemBuffer of preshufflev2 (CK 2026.06, read)",
+            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: GetSmemSize, a_lds_blocks (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
     accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "double_smem_buffer": False}],
 )  # fmt: skip
 def weights_take_two_buffers(c: GemmQuantities) -> BoolExpr:
     """preshufflev2 has double_smem_buffer on.
 
-    Why: it alternates between two LDS buffers for A.
+    Why: it alternates between two LDS buffers for A, whatever the field says, and asks for the
+    second only where it is on. Nothing asserts it.
 
     Fix: set double_smem_buffer to true.
     """

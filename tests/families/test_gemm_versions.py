@@ -35,7 +35,7 @@ def _codes(ck: str, given: dict[str, Any]) -> list[str]:
     [
         # a single pointer to LDS, and tails that pipelines pick themselves
         ({"variant": "batched", **TWO}, ["GEMM060"], []),
-        ({"variant": "grouped", "pipeline": "compv6"}, ["GEMM061"], []),
+        ({"variant": "grouped", "pipeline": "compv6"}, ["GEMM061"], ["GEMM086"]),
         ({**STREAMS, **TWO}, ["GEMM060", "GEMM061"], []),
         ({**STREAMS, "pipeline": "compv6"}, ["GEMM061"], ["GEMM068"]),
         ({"variant": "grouped", "persistent": True}, ["GEMM067"], []),
@@ -115,9 +115,31 @@ def test_problems(given: dict[str, Any], then: list[str], later: list[str]) -> N
         # half of an instruction, for C as computed
         ({**MI400, "warp_tile_k": 32}, ["WARP002"], []),
         ({**MI400, "warp_tile_k": 32, "transpose_c": True}, ["WARP002"], ["GEMM084"]),
+        # grouped kernels do without the member that says whether a pipeline is persistent
+        ({"variant": "grouped", "pipeline": "compv6"}, ["GEMM086"], []),
+        ({"variant": "grouped", "pipeline": "compv6", "persistent": True},
+         ["GEMM024", "GEMM086"], ["GEMM024"]),
         # comp_async loops over tiles
         ({**TWO, "pipeline": "comp_async", "arch": "gfx950", "persistent": True}, ["GEMM024"], []),
     ],
 )  # fmt: skip
 def test_kernels_of_2026(given: dict[str, Any], june: list[str], september: list[str]) -> None:
     assert (_codes("2026.06", given), _codes("2026.09", given)) == (june, september)
+
+
+def test_what_stream_k_shares_out_ends_with_k() -> None:
+    given = {**STREAMS, "pad_k": True, "K": 520}
+    found = []
+    for ck in ("2026.06", "2026.09"):
+        rules = problem_books.book("stream_k", ck=ck)
+        found.append(
+            [v.code for v in rules.violations(rules.point({**rules.vocabulary.baseline, **given}))]
+        )
+    assert found == [["GPROB023"], []]
+
+
+def test_one_buffer_of_weights_is_used_as_two() -> None:
+    rules = book("preshuffle", ck="2026.09")
+    given = {**SHUFFLED, "double_smem_buffer": False}
+    (found,) = rules.violations(rules.point({**rules.vocabulary.baseline, **given}))
+    assert (found.code, found.rule.kind) == ("GEMM023", "wrong-result")
