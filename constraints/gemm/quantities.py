@@ -110,6 +110,11 @@ class GemmQuantities(GemmFields):
         """True where the pipeline reads weights that were shuffled beforehand."""
         return self.pipeline == "preshufflev2"
 
+    @property
+    def truncated(self) -> BoolExpr:
+        """Pre-shuffled weights have a block GEMM without the assertion, too (GEMM047)."""
+        return super().truncated | (self.shuffled_b & (self.epilogue == "default"))
+
     @cached_property
     def mixed(self) -> BoolExpr:
         """True where A and B have different 8-bit types."""

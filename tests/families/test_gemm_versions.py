@@ -143,3 +143,26 @@ def test_one_buffer_of_weights_is_used_as_two() -> None:
     given = {**SHUFFLED, "double_smem_buffer": False}
     (found,) = rules.violations(rules.point({**rules.vocabulary.baseline, **given}))
     assert (found.code, found.rule.kind) == ("GEMM023", "wrong-result")
+
+
+@pytest.mark.parametrize(
+    ("variant", "given", "codes"),
+    [
+        # compiled, and run: nothing asserts that waves cover the tile, if they have a warp tile
+        ("preshuffle", {"tile_m": 96}, ["GEMM047"]),
+        ("preshuffle", {"tile_n": 96}, ["GEMM047"]),
+        ("preshuffle", {"tile_m": 32}, ["GEMM047", "TILE001"]),
+        ("preshuffle", {"tile_n": 32}, ["GEMM047", "TILE002"]),
+        # scales of blocks of B cover columns
+        ("bquant", {"tile_m": 96}, ["GEMM047"]),
+        ("bquant", {"tile_n": 96}, ["GEMM047", "TILE002"]),
+    ],
+)
+def test_partial_warp_tiles_of_weights(
+    variant: str, given: dict[str, Any], codes: list[str]
+) -> None:
+    rules = book(variant, ck="2025.11")
+    weights = {"variant": variant, "pipeline": "preshufflev2", "double_smem_buffer": True,
+               "scheduler": "default", "epilogue": "default", "tile_m": 128}  # fmt: skip
+    point = rules.point({**rules.vocabulary.baseline, **weights, **given})
+    assert sorted(v.code for v in rules.violations(point)) == codes
