@@ -26,6 +26,10 @@ _BY_CHANCE: Mapping[str, Any] = {
 }  # fmt: skip
 _INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
 _MIXED: Mapping[str, Any] = {"dtype": "fp8_bf8"}
+#: The half of an instruction of gfx1250.
+_SHORT: Mapping[str, Any] = {
+    "arch": "gfx1250", "dtype": "fp8", "warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 32,
+}  # fmt: skip
 
 
 @rule(
@@ -122,16 +126,18 @@ def pipeline_takes_its_buffers(c: GemmQuantities) -> BoolExpr:
 
 
 @rule(
-    "GEMM023", "weights-without-double-buffer", kind="compile", since="2026.06",
+    "GEMM023", "weights-without-double-buffer", kind="wrong-result", since="2026.06",
     applies=lambda c: c.shuffled_b,
     says="{pipeline} needs double_smem_buffer = true",
-    source="dispatcher/codegen/unified_gemm_codegen.py: DoubleSmemBuffer of preshufflev2 (CK 2026.06, read)",
+    source=["dispatcher/codegen/unified_gemm_codegen.py: DoubleSmemBuffer of preshufflev2 (CK 2026.06, read)",
+            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: GetSmemSize, a_lds_blocks (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
     accepts=[_WEIGHTS], rejects=[{**_WEIGHTS, "double_smem_buffer": False}],
 )  # fmt: skip
 def weights_take_two_buffers(c: GemmQuantities) -> BoolExpr:
     """preshufflev2 has double_smem_buffer on.
 
-    Why: it alternates between two LDS buffers for A.
+    Why: it alternates between two LDS buffers for A, whatever the field says, and asks for the
+    second only where it is on. Nothing asserts it.
 
     Fix: set double_smem_buffer to true.
     """
@@ -144,19 +150,25 @@ def weights_take_two_buffers(c: GemmQuantities) -> BoolExpr:
     says="{pipeline} does not pass the trait persistent on: most of C would never be computed",
     source=[f"{_KERNEL}: has_persistent_kernel (GemmPipeline::UsePersistentKernel)",
             f"{_DIR}/gemm_pipeline_ag_bg_cr_{{mem,comp_v3,comp_v4}}.hpp: UsePersistentKernel (others run)",
-            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: UsePersistentKernel"],
-    accepts=[{"persistent": True}],
-    rejects=[{"persistent": True, "pipeline": "compv6"}],
+            f"{_DIR}/wp_pipeline_agmem_bgmem_creg_v2.hpp: UsePersistentKernel",
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: UsePersistentKernel (CK 2026.09, read in ROCm/rocm-libraries @ 01c432e)"],
+    accepts=[{"persistent": True},
+             {"persistent": True, "pipeline": "comp_async", "double_smem_buffer": True,
+              "arch": "gfx950", "@ck": "2026.09"}],
+    rejects=[{"persistent": True, "pipeline": "compv6"},
+             {"persistent": True, "pipeline": "comp_async", "double_smem_buffer": True,
+              "arch": "gfx950", "@ck": "2026.06"}],
 )  # fmt: skip
 def persistence_is_honoured(c: GemmQuantities) -> BoolExpr:
-    """Persistent kernels use mem, compv3, compv4 or preshufflev2.
+    """Persistent kernels use mem, compv3, compv4 or preshufflev2, since 2026.09 comp_async, too.
 
     Why: other pipelines lack the member that the kernel asks, so it computes one tile a block,
     while hosts launch as many blocks as run at once.
 
     Fix: turn persistent off or use another pipeline.
     """
-    return c.pipeline.isin("mem", "compv3", "compv4", "preshufflev2")
+    named = c.pipeline.isin("mem", "compv3", "compv4", "preshufflev2")
+    return (named | (c.pipeline == "comp_async")) if c.since("2026.09") else named
 
 
 @rule(
@@ -235,10 +247,13 @@ def transposing_reads_have_form(c: GemmQuantities) -> BoolExpr:
           "{dtype} has no form for {lane_operand} elements a lane of layout {layout}: "
           "transpose_c = {transpose_c}, {lane_operand=}"),
     source=[f"{_DIR}/gemm_universal_pipeline_ag_bg_cr_policy.hpp: GetBlockGemm (wg_attr_num_access_a, wg_attr_num_access_b) {LATER}",
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_{{v4,v6}}_default_policy.hpp: GetBlockGemm (wg_attr_num_access; CK 2026.09, read in ROCm/rocm-libraries @ 2b27723 and @ 925db99)",
             f"ops/gemm/warp/warp_gemm_dispatcher.hpp: Dispatcher, AttrNumAccessA and AttrNumAccessB {LATER}"],
     issue="ROCm/rocm-libraries#10921",
     accepts=[{"arch": "gfx950", "layout": "rrr"},
-             {"arch": "gfx950", "layout": "crr", "transpose_c": True}],
+             {"arch": "gfx950", "layout": "crr", "transpose_c": True},
+             {"arch": "gfx950", "layout": "rrr", "transpose_c": True, "pipeline": "compv4",
+              "double_smem_buffer": True}],
     rejects=[{"arch": "gfx950", "layout": "rrr", "transpose_c": True},
              {"arch": "gfx950", "layout": "rrr", "dtype": "fp8", "warp_tile_m": 16,
               "warp_tile_n": 16, "warp_tile_k": 64, "transpose_c": True}],
@@ -247,12 +262,34 @@ def each_transposing_read_has_form(c: GemmQuantities) -> BoolExpr:
     """Where LDS reads transpose an operand, the warp tile has a form for its reads and the other's.
 
     Why: since 2026.06 A and B have numbers of accesses of their own. A transposed C has forms for
-    equal ones only, and so needs both operands transposed where a lane reads more than once. On gfx1250, with waves
-    of 32, kernels of every layout were built and right.
+    equal ones only, and so needs both operands transposed where a lane reads more than once. compv4
+    and compv6 still take one number for both. On gfx1250, with waves of 32, kernels of every layout
+    were built and right.
 
     Fix: turn transpose_c off, take another warp tile, or keep K contiguous.
     """
     return c.accessible_warp_tile
+
+
+@rule(
+    "GEMM084", "short-bytes-transposed", kind="compile", since="2026.09",
+    applies=lambda c: (c.own_warp_tile & (c.wave_size == 32) & (c.element_bytes == 1)
+                       & (c.warp_tile_m == 16) & (c.warp_tile_n == 16) & (c.warp_tile_k == 32)),
+    says=("{arch} computes warp tile {warp_tile} of {dtype} with half of a longer instruction, which has "
+          "no form for transpose_c"),
+    source=["ops/gemm/warp/warp_gemm_dispatcher.hpp: Dispatcher of 16x16x32 on __gfx125__, static_assert (CK 2026.09, read in ROCm/rocm-libraries @ 0149199)",
+            "ops/gemm/warp/warp_gemm_wmma_logical_k32.hpp: WarpGemmWmmaLogicalK32 (CK 2026.09, read in ROCm/rocm-libraries @ 10fead7)"],
+    accepts=[_SHORT], rejects=[{**_SHORT, "transpose_c": True}],
+)  # fmt: skip
+def short_bytes_are_not_transposed(c: GemmQuantities) -> BoolExpr:
+    """On gfx1250 warp tiles 16x16x32 of 8-bit floats go without transpose_c.
+
+    Why: the instruction takes 64 products, of which the header fills the upper half with zeros. It
+    is written for C as computed, and every other form of the tile is asserted against.
+
+    Fix: turn transpose_c off, or take a warp tile with a K of 64 or 128.
+    """
+    return ~c.transpose_c
 
 
 @rule(

@@ -110,6 +110,11 @@ class GemmQuantities(GemmFields):
         """True where the pipeline reads weights that were shuffled beforehand."""
         return self.pipeline == "preshufflev2"
 
+    @property
+    def truncated(self) -> BoolExpr:
+        """Pre-shuffled weights have a block GEMM without the assertion, too (GEMM047)."""
+        return super().truncated | (self.shuffled_b & (self.epilogue == "default"))
+
     @cached_property
     def mixed(self) -> BoolExpr:
         """True where A and B have different 8-bit types."""
@@ -187,9 +192,16 @@ class GemmQuantities(GemmFields):
     def known_warp_tile(self) -> BoolExpr:
         """Where the headers have the warp GEMMs that epilogue and pipeline ask for."""
         pair = self._has("header_warp_tiles")
-        return pair & (
+        known = pair & (
             ~(self.mixed & self.pipeline.isin(*ONE_TYPE)) | self._has("block_warp_tiles")
         )
+        return (known | self._turned_fp32) if self.since("2026.06") else known
+
+    @property
+    def _turned_fp32(self) -> BoolExpr:
+        """Where fp32 has a warp GEMM for a transposed C that MFMA has not: a WMMA has one for both."""
+        own = self.own_warp_tile & (self.wave_size == 32)
+        return own & (self.dtype == "fp32") & self.transpose_c
 
     @quantity
     def lane_operand(self) -> IntExpr:
@@ -214,6 +226,8 @@ class GemmQuantities(GemmFields):
 
     def _has_access(self, times: str) -> BoolExpr:
         both = self.a_transpose_load & self.b_transpose_load
+        if self.since("2026.06"):  # these count one number of accesses for both operands
+            both = both | self.pipeline.isin("compv4", "compv6")
         apart = self._has(f"{times}_apart_tiles")
         return (both & self._has(f"{times}_access_tiles")) | (~both & apart)
 

@@ -64,13 +64,35 @@ def pipeline_chooses_tail(c: GemmQuantities) -> BoolExpr:
 
     Why: the number of K steps of a block is not known on the host. mem, compv3 and, with two
     buffers, compv4 have an operator() that decides; basic_v1, compv5 and compv6 have none. Since
-    2026.06 all pipelines decide on the device; GEMM068 says what stream-K asks then.
+    2026.06 all pipelines decide on the device; GEMM068 says what stream-K asks then, and GEMM086
+    what grouped kernels ask of June.
 
     Fix: use mem or compv3.
     """
     return all_of(
         *(implies(c.variant == v, c.pipeline.isin(*found)) for v, found in _DECIDING.items())
     )
+
+
+@rule(
+    "GEMM086", "grouped-asks-for-persistence", kind="compile", since="2026.06", until="2026.09",
+    applies=lambda c: c.variant == "grouped",
+    says="{variant} asks its pipeline whether it is persistent, which {pipeline} has no member for",
+    source=["ops/gemm/kernel/grouped_gemm_kernel.hpp: UsePersistentKernel (CK 2026.06, read in ROCm/rocm-libraries @ a6a4cc5)",
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_{comp_v6,comp_async}.hpp: no UsePersistentKernel in the pipeline or its base"],
+    accepts=[{"variant": "grouped"}, {"variant": "grouped", **_TWO},
+             {"variant": "grouped", "pipeline": "basic_v1", "scheduler": "intrawave"}],
+    rejects=[{"variant": "grouped", "pipeline": "compv6"}],
+)  # fmt: skip
+def pipeline_says_persistence(c: GemmQuantities) -> BoolExpr:
+    """Grouped kernels use neither compv6 nor comp_async.
+
+    Why: the kernel reads UsePersistentKernel of its pipeline, which these two lack (GEMM024). Since
+    2026.09 it asks first whether the member is there.
+
+    Fix: use mem, compv3, compv4 or basic_v1.
+    """
+    return ~c.pipeline.isin("compv6", "comp_async")
 
 
 @rule(

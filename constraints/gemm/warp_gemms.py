@@ -94,6 +94,19 @@ LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
     ("fp8", "fp8"): ((16, 16, 64),),
     ("bf8", "bf8"): ((16, 16, 64),),
 }
+_MIXED = (("fp8", "bf8"), ("bf8", "fp8"))
+#: What GEMMs of one scale or none ask for beside, with C as computed: what gfx1250 multiplies.
+_PLAIN_LATER: Mapping[Pair, Sequence[Shape]] = {
+    **{(d, d): ((32, 32, 128),) for d in _BYTES},
+    **dict.fromkeys(_MIXED, ((16, 16, 64), (32, 32, 128))),
+}
+#: and with a transposed C (read in ROCm/rocm-libraries @ 0149199).
+_PLAIN_LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
+    ("fp8", "fp8"): ((32, 32, 32), (32, 32, 64), (32, 32, 128)),
+    ("bf8", "bf8"): ((32, 32, 64), (32, 32, 128)),
+    **dict.fromkeys(_MIXED, ((16, 16, 64), (32, 32, 64), (32, 32, 128))),
+    ("int8", "int8"): ((16, 16, 64),),
+}
 #: Scaled instructions, which take every pair of 8-bit and 4-bit types.
 _SCALED: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
     (("fp8", "pk_fp4"), False): ((16, 16, 128),),
@@ -116,9 +129,10 @@ def shapes(ck: str, types: Mapping[str, tuple[str, str, str]]) -> Table:
 
 def tables(ck: str) -> dict[str, Table]:
     """What rules look up, by name: int4 weights count as A's type, to which they are widened."""
-    later = {False: _LATER, True: LATER_TURNED} if ck >= "2026.06" else {}
+    later = {False: (_LATER, _PLAIN_LATER), True: (LATER_TURNED, _PLAIN_LATER_TURNED)}
+    found = later if ck >= "2026.06" else {}
     single = {
-        (pair, turned): (*shapes, *later.get(turned, {}).get(pair, ()))
+        (pair, turned): (*shapes, *(s for row in found.get(turned, ()) for s in row.get(pair, ())))
         for (pair, turned), shapes in SINGLE.items()
     }
     return {

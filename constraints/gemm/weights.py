@@ -95,6 +95,27 @@ def weights_have_wmma(c: GemmQuantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM085", "weights-in-two-accesses", kind="compile", since="2026.06",
+    applies=lambda c: c.shuffled_b & (c.wave_size == 64) & (c.element_bytes == 2) & c.known_warp_tile,
+    says=("a lane takes {warp_tile_m * warp_tile_k // wave_size=} elements of {dtype} of a warp tile "
+          "{warp_tile} in two accesses, for which no warp GEMM is written: expected 8 or fewer"),
+    source=[f"{_POLICY}: GetBlockWeightPreshuffle (NumAccess; CK 2026.09, read in ROCm/rocm-libraries @ 24a479b)",
+            "ops/gemm/warp/warp_gemm_dispatcher.hpp: Dispatcher of 16x16x64 (EQuad and ESingle alone; CK 2026.09, read in ROCm/rocm-libraries @ 0149199)"],
+    accepts=[{**_SMALL, "dtype": "bf16", "dtype_c": "bf16", "warp_tile_k": 32}],
+    rejects=[{**_SMALL, "dtype": "bf16", "dtype_c": "bf16", "warp_tile_k": 64}],
+)  # fmt: skip
+def weights_are_read_at_once(c: GemmQuantities) -> BoolExpr:
+    """Of 16-bit types a lane takes at most 16 bytes of a warp tile of pre-shuffled weights.
+
+    Why: since 2026.06 the pipeline asks for a warp GEMM with an access for every 16 bytes of a
+    lane. bf16 16x16x64, which others take in one access, has none with two; 8-bit types have.
+
+    Fix: take a warp tile with a K of 32.
+    """
+    return c.warp_tile_m * c.warp_tile_k // c.wave_size <= 8
+
+
+@rule(
     "GEMM041", "partial-reads-of-a", kind="compile", applies=lambda c: c.shuffled_b,
     says="a lane reads A from LDS 16 bytes at a time, and {preshuffle_reads=} bytes of a step along K are not a multiple of 16",
     source=f"{_PIPELINE}: static_assert on WG::kM * WG::kK * sizeof(ADataType) * MIterPerWarp",
@@ -244,7 +265,7 @@ def operands_keep_k_contiguous(c: GemmQuantities) -> BoolExpr:
     applies=lambda c: c.shuffled_b & (c.epilogue == "default"),
     says=["tile_m = {tile_m} is not a multiple of {wave_m * warp_tile_m=}",
           "tile_n = {tile_n} is not a multiple of {wave_n * warp_tile_n=}"],
-    source=f"{_PIPELINE}: MIterPerWarp, NIterPerWarp (truncating divisions; read, not run)",
+    source=f"{_PIPELINE}: MIterPerWarp, NIterPerWarp (truncating divisions; run)",
     accepts=[{**_OWN, "epilogue": "default"}],
     rejects=[{**_OWN, "epilogue": "default", "tile_n": 96}],
 )  # fmt: skip

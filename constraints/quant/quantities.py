@@ -33,6 +33,11 @@ class QuantQuantities(Gemm):
         return FALSE
 
     @property
+    def truncated_n(self) -> BoolExpr:
+        """As of other GEMMs, but that scales of B's blocks cover the tile's columns."""
+        return self.truncated & ~self.shuffled_b
+
+    @property
     def mixed(self) -> BoolExpr:
         """Never: A and B have one type, but that one of them may have 4 bits."""
         return FALSE

@@ -14,7 +14,7 @@ from ckrules.engine.rules import rule
 #: Four rows of A to a block tile.
 _NARROW: Mapping[str, Any] = {
     "tile_m": 4, "tile_n": 64, "tile_k": 16, "wave_m": 1, "wave_n": 1, "warp_tile_m": 4,
-    "warp_tile_n": 64, "warp_tile_k": 16, "@ck": "2025.11",
+    "warp_tile_n": 64, "warp_tile_k": 16,
 }  # fmt: skip
 
 
@@ -148,6 +148,16 @@ def _swizzled(c: TileGemm) -> BoolExpr:
     return any_of(a & _loads_rows(c.a_transposed, c.a), b & _loads_rows(c.b_transposed, c.b))
 
 
+def _in_lines(c: TileGemm) -> BoolExpr:
+    """A lies in lines of LDS banks, rows side by side."""
+    lined: BoolExpr = ~c.a_transpose_load & (c.pipeline != "comp_async")
+    if not c.since("2026.06"):
+        return lined
+    direct = c.has("async_pipelines") & (c.pipeline == "compv4")
+    direct &= ~(c.a_transposed | c.b_transposed)
+    return lined & ~c.a_folded & ~direct & (c.pipeline != "basic_async_v1")
+
+
 def _loads_rows(transposed: BoolExpr, operand: TileDistribution) -> BoolExpr:
     """K is not contiguous, or it is and the distribution covers its extent (VEC001 to VEC005)."""
     return transposed | (operand.sound & operand.lanes_fill_wave & operand.extent_covered)
@@ -177,12 +187,14 @@ def folds_are_exact(c: TileGemm) -> BoolExpr:
 
 
 @rule(
-    "LDS004", "lds-rows-not-whole-lines", kind="wrong-result", until="2026.06",
-    applies=lambda c: ~c.a_transpose_load & (c.pipeline != "comp_async"),
+    "LDS004", "lds-rows-not-whole-lines", kind="wrong-result",
+    applies=lambda c: _in_lines(c),
     says=("B begins in LDS before A ends: tile_m = {tile_m} is not a multiple of the "
           "{rows_in_banks} rows of A, of {tile_k} elements, that lie in one line of {arch}'s banks"),
     source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor (MPerBlock / MLdsLayer; run)",
-            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_base.hpp: GetABLdsTensorViews (p_b_lds behind get_element_space_size)"],
+            "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_base.hpp: GetABLdsTensorViews (p_b_lds behind get_element_space_size)",
+            "ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptorImpl, A with rows (CK 2026.09, read in ROCm/rocm-libraries @ 1ce6fcd)",
+            "ops/grouped_convolution/pipeline/grouped_conv_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor (CK 2026.09, read in ROCm/rocm-libraries @ 925db99)"],
     accepts=[_NARROW, {**_NARROW, "arch": "gfx950", "tile_m": 8}],
     rejects=[{**_NARROW, "arch": "gfx950"}, {**_NARROW, "arch": "gfx950", "tile_m": 12}],
 )  # fmt: skip
@@ -191,7 +203,8 @@ def lines_of_banks_are_whole(c: TileGemm) -> BoolExpr:
 
     Why: the layout has tile_m divided by the rows of a line, rounded down, and B is placed behind
     it: the rest of A, with 4 rows of 16 fp16 on gfx950 all of it, is overwritten by B. Nothing
-    asserts it, and the LDS asked for has room for both. Nothing lies behind B.
+    asserts it, and the LDS asked for has room for both. Nothing lies behind B. Since 2026.06 what
+    is folded, and what goes straight to LDS, lies otherwise.
 
     Fix: use a multiple of it for tile_m, or a larger tile_k.
     """

@@ -251,6 +251,16 @@ class TileGemmTiles(TileGemmFields, ABC):
         return ~self.pipeline.isin(_FROM_REGISTERS) | (self.epilogue == "cshuffle")
 
     @property
+    def truncated(self) -> BoolExpr:
+        """Where a tile that waves do not cover compiles, if they have a warp tile each."""
+        return ~self.asserted
+
+    @property
+    def truncated_n(self) -> BoolExpr:
+        """The same, of columns."""
+        return self.truncated
+
+    @property
     def known_warp_tile(self) -> BoolExpr:
         """Where the headers have a warp GEMM of this shape for the dtype."""
         return rel(

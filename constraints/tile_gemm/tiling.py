@@ -11,7 +11,7 @@ _BLOCK = "ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: GemmTraits_"
 
 @rule(
     "TILE001", "waves-do-not-cover-tile-m", kind="compile",
-    unless=lambda c: ~c.asserted & (c.tile_m >= c.wave_m * c.warp_tile_m),
+    unless=lambda c: c.truncated & (c.tile_m >= c.wave_m * c.warp_tile_m),
     says=("the waves do not cover the tile along M: tile_m = {tile_m} is not a multiple "
           "of {wave_m * warp_tile_m=}"),
     source=[f"{_BLOCK} static_assert on MIterPerWarp",
@@ -30,7 +30,7 @@ def waves_cover_m(c: TileGemm) -> BoolExpr:
 
 @rule(
     "TILE002", "waves-do-not-cover-tile-n", kind="compile",
-    unless=lambda c: ~c.asserted & (c.tile_n >= c.wave_n * c.warp_tile_n),
+    unless=lambda c: c.truncated_n & (c.tile_n >= c.wave_n * c.warp_tile_n),
     says=("the waves do not cover the tile along N: tile_n = {tile_n} is not a multiple "
           "of {wave_n * warp_tile_n=}"),
     source=[f"{_BLOCK} static_assert on NIterPerWarp",

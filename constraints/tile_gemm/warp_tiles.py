@@ -20,7 +20,7 @@ def header_has_warp_gemm(c: TileGemm) -> BoolExpr:
     """The headers have a warp GEMM of this shape for the dtype.
 
     Why: the dispatcher is a list of specializations; another shape is an undefined template.
-    The list does not depend on the GPU, see WARP002.
+    The list does not depend on the GPU, but for a few entries of gfx1250 alone; see WARP002.
 
     Fix: take a warp tile that the headers list.
     """

@@ -83,11 +83,11 @@ def test_tallies_are_added_up(told: Path) -> None:
 
 def test_evidence_is_that_of_the_kernels_asked_about(told: Path) -> None:
     """Another GPU, release or family is another place, and is named."""
-    told.write_text(evidence.text([a_run()]))
+    told.write_text(evidence.text([a_run("TILE005")]))
     where = "confirmed elsewhere (conv of CK 2025.11 on gfx942)"
-    assert stands("TILE001", "gfx1201") == where
-    assert stands("TILE001", "gfx942", ck="2026.06") == where
-    assert stands("TILE001", "gfx942", variant="standard") == where
+    assert stands("TILE005", "gfx1201") == where
+    assert stands("TILE005", "gfx942", ck="2026.06") == where
+    assert stands("TILE005", "gfx942", variant="standard") == where
 
 
 def test_another_condition_is_not_the_same_rule(told: Path) -> None:

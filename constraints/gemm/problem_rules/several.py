@@ -55,10 +55,11 @@ def groups_fit_arguments(c: GemmProblem) -> BoolExpr:
 
 
 @rule(
-    "GPROB023", "steps-not-whole-when-shared-out", kind="wrong-result",
+    "GPROB023", "steps-not-whole-when-shared-out", kind="wrong-result", until="2026.09",
     applies=lambda c: c.variant == "stream_k",
     says="K = {K} is not a multiple of tile_k = {tile_k}, and {variant} assigns whole steps to blocks",
     source=f"{STREAMK}::StreamKGemm (k_size of a part is a multiple of the step)",
+    issue="ROCm/rocm-libraries#7584",
     accepts=[_SK, {**_SK, "pad_k": True, "M": 128, "N": 128, "K": 40}],
     rejects=[{**_SK, "pad_k": True, "K": 520}, {**_SK, "pad_k": True, "K": 40}],
 )  # fmt: skip
@@ -69,7 +70,8 @@ def shared_steps_are_whole(c: GemmProblem) -> BoolExpr:
     that padding does not begin where K ends. What lies behind K is added to the sum, wherever
     a tile is split. Fewer steps than blocks are not shared out
     (ops/gemm/kernel/streamk_gemm_tile_partitioner_impl.hpp: total_sk_iters_), and how many blocks
-    there are depends on the GPU: but a single step never is.
+    there are depends on the GPU: but a single step never is. Since 2026.09 views of the last step
+    end with K.
 
     Fix: pad the tensors along K, or use a kernel without stream-K.
     """
