@@ -14,12 +14,13 @@ from typing import Any
 
 from ckrules.constraints.fmha.examples import ASYNC, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, Value, all_of, ite
+from ckrules.engine.expr import BoolExpr, Value, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 #: Heads of 80, of which qr_async holds 128 columns.
 _PART: Mapping[str, Value] = {**ASYNC, "p_hdim": 80}
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
+_BIASED: Mapping[str, Any] = {"bias": "bias", "p_bias": 1}
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
 _PLACES = [
     {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k",
@@ -130,6 +131,36 @@ def heads_are_within_offsets(c: AttentionFit) -> BoolExpr:
     read = ite(c.element_bytes == 1, _HALF, REACH)
     written = ite(c.result_bytes == 1, _HALF, REACH)
     return c.of_each(lambda x: [c.reach(x) < (written if x == "o" else read)])
+
+
+@rule(
+    "FPROB049", "biases-beyond-32-bits", kind="wrong-result",
+    applies=lambda c: c.bias == "bias",
+    says=["from a head of biases to the next there are more than 2**31 - 1 elements: heads = {p_heads}, seqlen_q = {p_seqlen_q}, seqlen_k = {p_seqlen_k}",
+          "from a sequence of biases to the next there are more than 2**31 - 1 elements: batch = {p_batch}, heads = {p_heads}, seqlen_q = {p_seqlen_q}, seqlen_k = {p_seqlen_k}",
+          "a head of biases reaches over more bytes than offsets: seqlen_q = {p_seqlen_q}, seqlen_k = {p_seqlen_k}"],
+    source=["ops/fmha/kernel/fmha_fwd_kernel.hpp: FmhaFwdCommonBiasKargs, FmhaFwdBatchModeBiasKargs (nhead_stride_bias, batch_stride_bias, index_t; read, not run)",
+            "core/arch/amd_buffer_addressing.hpp: make_wave_buffer_resource, uint32_t size"],
+    accepts=[_BIASED, {**_BIASED, "p_heads": 32, "p_heads_k": 32, "p_seqlen_q": 8192, "p_seqlen_k": 8192}],
+    rejects=[{**_BIASED, "p_batch": 2, "p_heads": 32, "p_heads_k": 32, "p_seqlen_q": 8192, "p_seqlen_k": 8192},
+             {**_BIASED, "p_heads": 1, "p_heads_k": 1, "p_seqlen_q": 65536, "p_seqlen_k": 32768},
+             {**_BIASED, "p_seqlen_q": 65536, "p_seqlen_k": 32768}],
+)  # fmt: skip
+def biases_are_within_offsets(c: AttentionFit) -> BoolExpr:
+    """Biases with a number for each score have strides and offsets of 32 bits.
+
+    Why: strides from head to head and from sequence to sequence are handed over as index_t, though
+    products with them have 64 bits; offsets within a head have 32 bits (FPROB034). Of a group a
+    head has the rows of all sequences.
+
+    Fix: call the kernel for fewer sequences or heads at once.
+    """
+    head = c.lying_rows("q") * c.p_seqlen_k
+    return all_of(
+        implies(c.p_heads > 1, head < _HALF),
+        implies(~c.grouped & (c.p_batch > 1), c.p_heads * head < _HALF),
+        c.p_seqlen_q * c.p_seqlen_k * c.element_bytes < REACH,
+    )
 
 
 def _gap(c: AttentionFit) -> BoolExpr:
