@@ -13,8 +13,9 @@ _PIPELINE = (
 _TRAITS = "ops/grouped_convolution/utils/grouped_convolution_utils.hpp: DepthwiseConvFwdTraits"
 _ARGS = "grouped_convolution_forward_kernel.hpp: IsSupportedArgument, depthwise branch"
 _RUN = (
-    "the pipeline of 2026.06 (ROCm/rocm-libraries @ 0d16821) written again for the headers of "
-    "2025.11 and run for gfx942"
+    "ops/grouped_convolution/pipeline/grouped_convolution_forward_depthwise_pipeline.hpp: written "
+    "again for the headers of 2025.11 and run for gfx942 (CK 2026.06, read in "
+    "ROCm/rocm-libraries @ 0d16821)"
 )
 _ONE_COLUMN = {"sub_w": 1, "tile_w": 8, "tile_h": 4, "out_vec": 1}
 

@@ -242,7 +242,7 @@ def product_rows_can_be_launched(c: StepQuantities) -> BoolExpr:
     applies=lambda c: (c.variant == CONVERT) & c.deterministic,
     says="the number of dQ's parts is a division by the rows of K in a block: tile_sk = {tile_sk}",
     source=["ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdConvertQGradKernel, nsplits = integer_divide_ceil(seqlen_k, kN0)",
-            "the same: nsplits_ptr, written by FmhaBwdWorkspaceManager (CK 2026.09, read in ROCm/rocm-libraries @ 40bda5c)"],
+            "ops/fmha/kernel/fmha_bwd_kernel.hpp: nsplits_ptr, written by FmhaBwdWorkspaceManager (CK 2026.09, read in ROCm/rocm-libraries @ 40bda5c)"],
     issue="ROCm/rocm-libraries#6152",
     accepts=[{**A_CONVERT, "tile_sk": 128, "deterministic": True}],
     rejects=[{**A_CONVERT, "deterministic": True}],

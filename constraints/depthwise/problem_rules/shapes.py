@@ -25,8 +25,9 @@ _PIPELINE = (
     "DepthwiseConvFwdPipeline"
 )
 _RUN = (
-    "the pipeline of 2026.06 (ROCm/rocm-libraries @ 0d16821) written again for the headers of "
-    "2025.11 and run for gfx942"
+    "ops/grouped_convolution/pipeline/grouped_convolution_forward_depthwise_pipeline.hpp: written "
+    "again for the headers of 2025.11 and run for gfx942 (CK 2026.06, read in "
+    "ROCm/rocm-libraries @ 0d16821)"
 )
 _SINGLE: Mapping[str, Any] = {"sub_h": 1, "sub_w": 4, "nbatch": 1}
 _EVEN: Mapping[str, Any] = {**_SINGLE, "image_h": 14, "image_w": 14}

@@ -291,6 +291,25 @@ def compv4_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
 
 
 @rule(
+    "GPROB049", "three-tiles-in-comp-async", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.pipeline == "comp_async") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
+    says=("{pipeline} sums two tiles too many where a sum has exactly three: {part_length} products "
+          "with tile_k = {tile_k}"),
+    source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: BlockHasHotloop, hot loop (i_global_read) and TailNumber::Three (run)",
+    accepts=[_ASYNC], rejects=[{**_ASYNC, "K": 192}],
+)  # fmt: skip
+def comp_async_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
+    """comp_async does not sum exactly three tiles of rows of A and columns of B without padding.
+
+    Why: as of compv4 (GPROB025), from which it was made: it runs its loop once, two tiles, and then
+    a tail of three. Since 2026.06 it has no loop for three.
+
+    Fix: use a kernel with pad_k, another tile_k, or compv3.
+    """
+    return ceil_div(c.part_length, c.tile_k) != 3
+
+
+@rule(
     "GPROB026", "one-tile-in-compv6", kind="wrong-result",
     applies=lambda c: (c.pipeline == "compv6") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
     says=("{pipeline} sums tiles too many where a sum has a single one: {part_length} products with "
