@@ -150,7 +150,7 @@ def scores_are_within_offsets(c: BackwardFit) -> BoolExpr:
     applies=lambda c: c.deterministic & (c.max_seqlen_q == 0) & (c.p_seqlen_k > c.tile_n0),
     says="from a part of dQ to the next there are more than 2**31 - 1 elements: batch = {p_batch}, heads = {p_heads}, seqlen_q = {p_seqlen_q}, total_q = {p_total_q}, hdim = {p_hdim}",
     source=["ops/fmha/kernel/fmha_bwd_kernel.hpp: FmhaBwdDeterministicKargs, split_stride_dq_acc (index_t)",
-            "ops/fmha/kernel/fmha_bwd_kernel.hpp: run_, split_stride (long_index_t; CK 2026.09, read in ROCm/rocm-libraries @ 40bda5c)"],
+            "ops/fmha/kernel/fmha_bwd_kernel.hpp: run_, split_stride of 64 bits (CK 2026.09, read in ROCm/rocm-libraries @ 40bda5c)"],
     issue="ROCm/rocm-libraries#6152",
     accepts=[_PARTS, {**_PARTS, "p_batch": 63, "p_heads": 32, "p_heads_k": 32, "p_seqlen_q": 8192}],
     rejects=[{**_PARTS, "p_batch": 64, "p_heads": 32, "p_heads_k": 32, "p_seqlen_q": 8192}],
