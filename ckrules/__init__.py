@@ -197,6 +197,12 @@ def check(
     >>> any("tile_m = 96" in v.message for v in check(name, arch="gfx942"))
     True
     """
+    from collections.abc import Mapping
+
+    from ckrules.support.errors import UsageError
+
+    if not isinstance(config, (str, Mapping)):
+        raise UsageError(f"a configuration is a kernel's name or a mapping, not {config!r}")
     book, point = _judged(config, None, arch, ck, profile)
     return book.violations(point)
 
@@ -282,7 +288,8 @@ def rank(
         limit: How many kernels are returned.
 
     Raises:
-        UsageError: For what cannot be read, several CK versions, or kernels without known times.
+        UsageError: For what cannot be read, several CK versions, kernels without known times, or
+            a limit below 1.
 
     >>> head = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave"
     >>> names = [f"{head}_{tile}_2x2x1_32x32x16_vec8_8_8" for tile in ("64x64x64", "128x128x64")]
@@ -290,12 +297,20 @@ def rank(
     >>> found.looked_at, found.kernels[0].microseconds > 0
     (2, True)
     """
+    from collections.abc import Iterable, Mapping
+
     from ckrules.kernels.applicability import Applicability
     from ckrules.kernels.problem_files import kinds, parse
     from ckrules.ranking.kernels import KernelTable
     from ckrules.ranking.ranker import Ranker
     from ckrules.support.errors import UsageError
+    from ckrules.support.plain_values import whole
 
+    if not isinstance(problem, str):
+        raise UsageError(f"problem = {problem!r}: expected a text such as 'N=1,C=64,K=64'")
+    limit = whole("limit", limit, 1)
+    if isinstance(configs, (str, Mapping)) or not isinstance(configs, Iterable):
+        raise UsageError("kernels are a list of names and mappings")
     read = [_read(each, arch, ck, profile) for each in configs]
     if len(versions := {books.ck for _, books in read}) != 1:
         known = ", ".join(sorted(versions)) or "none"
@@ -312,12 +327,17 @@ def _read(
     config: str | Mapping[str, Any], arch: str | None, ck: str | None, profile: str | None
 ) -> tuple[Config, Books]:
     """A configuration, and the books of the CK version that it is for."""
+    from collections.abc import Mapping
+
     from ckrules.kernels.books import Books
     from ckrules.kernels.config import config_from_mapping, config_from_name
+    from ckrules.support.errors import UsageError
 
     books = Books(ck, profile)
     if isinstance(config, str):
         return config_from_name(config, books, arch=arch), books
+    if not isinstance(config, Mapping):
+        raise UsageError(f"a configuration is a kernel's name or a mapping, not {config!r}")
     found = config_from_mapping(config, books, arch=arch)
     return found, books.at(found.ck)
 
@@ -335,6 +355,8 @@ def _judged(
     from ckrules.engine.restrictions import book_of
     from ckrules.support.errors import UsageError
 
+    if not isinstance(config, (str, Mapping)):
+        book = book_of(config)
     if isinstance(config, (str, Mapping)):
         if point is not None:
             raise UsageError("a point goes with a rule book or space, not with a configuration")
@@ -344,4 +366,4 @@ def _judged(
         raise UsageError("a rule book or space needs a point")
     if (arch, ck, profile) != (None, None, None):
         raise UsageError("arch, ck and profile go with a configuration, not with a rule book")
-    return book_of(config), point
+    return book, point

@@ -60,7 +60,7 @@ class OpenDocument:
             CkrulesError: For faulty settings.
         """
         self.text, self.verdicts = text, []
-        check = checker.of_text(self.name, text.encode())
+        check = checker.of_text(self.name, text.encode("utf-8", "surrogatepass"))
         self.verdicts = list(check.verdicts())
         form = check.reading.format
         self.comment = formats()[form].COMMENT if form else ""

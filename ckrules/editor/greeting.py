@@ -17,7 +17,7 @@ TRIGGERS = ('"', ":", "=")
 """Characters after which editors ask for completions."""
 _CAPABILITIES = {
     "positionEncoding": "utf-16",
-    "textDocumentSync": {"openClose": True, "change": 2, "save": True},
+    "textDocumentSync": {"openClose": True, "change": 1, "save": True},
     "completionProvider": {"triggerCharacters": list(TRIGGERS)},
     "hoverProvider": True,
     "codeActionProvider": {"codeActionKinds": ["quickfix"]},

@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +20,7 @@ from pygls.lsp.server import LanguageServer
 
 from ckrules import __version__
 from ckrules.editor.greeting import TRIGGERS
-from ckrules.support.errors import CkrulesError
+from ckrules.support.errors import CkrulesError, raised
 
 if TYPE_CHECKING:
     from pygls.workspace import TextDocument
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0
 """Seconds for which an answer waits for the text to be checked; then it is of the text before."""
 _T = TypeVar("_T")
+
+
+def failed(error: Exception) -> lsp.Diagnostic:
+    """What stands on the first line of a text that could not be checked."""
+    said = f"this text could not be checked: {raised(error)}"
+    return lsp.Diagnostic(lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)), said, source="ckrules")
 
 
 class EditorServer:
@@ -76,6 +83,8 @@ class EditorServer:
                     self._publish(uri, found, text.version)
         except CkrulesError as error:
             self._complain(error)
+        except Exception as error:  # whatever it is, the findings shown are of another text
+            self._publish(uri, [failed(error)], None)
         finally:
             del self._running[uri]
 
@@ -115,7 +124,9 @@ def server(make: Callable[[], Editor]) -> LanguageServer:
     Args:
         make: Makes what knows the texts.
     """
-    ls = LanguageServer("ckrules", __version__)
+    # Whole texts: where a part changes, pygls ends lines at more characters than editors do.
+    whole = lsp.TextDocumentSyncKind.Full
+    ls = LanguageServer("ckrules", __version__, text_document_sync_kind=whole)
     own = EditorServer(ls, make)
 
     @ls.feature(lsp.INITIALIZED)
@@ -124,6 +135,8 @@ def server(make: Callable[[], Editor]) -> LanguageServer:
             await asyncio.shield(own.begin())
         except CkrulesError as error:
             own._complain(error)
+        except asyncio.CancelledError:  # the editor ended meanwhile
+            pass
 
     @ls.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -144,19 +157,25 @@ def server(make: Callable[[], Editor]) -> LanguageServer:
     @ls.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
         editor, text = await own.ready(params)
-        return editor.hover(text, params.position)
+        with suppress(CkrulesError):  # faulty settings, which the first line of the text says
+            return editor.hover(text, params.position)
+        return None
 
     @ls.feature(
         lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=list(TRIGGERS))
     )
     async def completed(params: lsp.CompletionParams) -> lsp.CompletionList:
         editor, text = await own.ready(params)
-        items = editor.complete(text, params.position)
+        items: list[lsp.CompletionItem] = []
+        with suppress(CkrulesError):
+            items = editor.complete(text, params.position)
         return lsp.CompletionList(is_incomplete=False, items=items)
 
     @ls.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
     async def acted(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         editor, text = await own.ready(params)
-        return editor.actions(text, params.range)
+        with suppress(CkrulesError):
+            return editor.actions(text, params.range)
+        return []
 
     return ls

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
@@ -126,21 +128,20 @@ class Editor:
         document = self._documents.get(text.uri)
         if document is None:
             return None
-        line, column = _Places(text).of(at)
-        words = text.lines[line - 1] if line <= len(text.lines) else ""
-        said = hover(document, words, line, column, *self._known(document))
+        place = _Places(text)
+        line, column = place.of(at)
+        said = hover(document, place.line(line) or "", line, column, *self._known(document))
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said)) if said else None
 
     def complete(self, text: TextDocument, at: lsp.Position) -> list[lsp.CompletionItem]:
         """What may be typed at a position, legal values first."""
         document = self._documents.get(text.uri)
+        if document is None:
+            return []
         place = _Places(text)
         line, column = place.of(at)
-        if document is None or line > len(text.lines):
-            return []
-        found = proposals(
-            document, text.lines[line - 1].rstrip("\r\n"), line, column, *self._known(document)
-        )
+        words = place.line(line) or ""
+        found = proposals(document, words, line, column, *self._known(document))
         return [
             lsp.CompletionItem(
                 p.word,
@@ -174,29 +175,52 @@ class Editor:
 
 
 class _Places:
-    """Places of a text, from 1 and in characters, as positions in units of the editor."""
+    """Places of a text, from 1 and in characters, as positions in units of the editor.
+
+    Lines end at line feeds, as editors and readers see it, and not at other characters at which
+    Python splits lines.
+    """
 
     def __init__(self, text: TextDocument) -> None:
-        self.uri, self._lines, self._codec = text.uri, text.lines, text.position_codec
+        self.uri, self._codec = text.uri, text.position_codec
+        self._lines = text.source.split("\n")
+        self._units: dict[int, list[int]] = {}
+
+    def line(self, number: int) -> str | None:
+        """A line without its end; None behind the last one."""
+        return self._lines[number - 1].removesuffix("\r") if number <= len(self._lines) else None
 
     def range(self, place: Place) -> lsp.Range:
         line = max(place.line, 1)
-        start = lsp.Position(line - 1, max(place.column, 1) - 1)
-        end = lsp.Position(max(place.end_line, 1) - 1, max(place.end_column, 1) - 1)
+        start = (line, max(place.column, 1))
+        end = (max(place.end_line, 1), max(place.end_column, 1))
         if not place.end_line or (place.line, place.column) == (place.end_line, place.end_column):
-            rest = self._lines[line - 1].rstrip("\r\n") if line <= len(self._lines) else ""
-            end = lsp.Position(line - 1, max(len(rest), start.character))
-        return lsp.Range(self._to(start), self._to(end))
+            end = (line, max(len(self.line(line) or "") + 1, start[1]))
+        return lsp.Range(self._to(*start), self._to(*end))
 
     def edit(self, edit: Edit) -> lsp.TextEdit:
         place = edit.place
-        start = lsp.Position(place.line - 1, place.column - 1)
-        end = lsp.Position(place.end_line - 1, place.end_column - 1)
-        return lsp.TextEdit(lsp.Range(self._to(start), self._to(end)), edit.text)
+        start = self._to(place.line, place.column)
+        return lsp.TextEdit(lsp.Range(start, self._to(place.end_line, place.end_column)), edit.text)
 
-    def _to(self, at: lsp.Position) -> lsp.Position:
-        return self._codec.position_to_client_units(self._lines, at)
+    def _ends(self, line: int) -> list[int]:
+        """The units before each character of a line, and before its end."""
+        if line not in self._units:
+            words = self.line(line) or ""
+            counted = accumulate(map(self._codec.client_num_units, words), initial=0)
+            self._units[line] = list(range(len(words) + 1) if words.isascii() else counted)
+        return self._units[line]
+
+    def _to(self, line: int, column: int) -> lsp.Position:
+        if line > len(self._lines):
+            return lsp.Position(len(self._lines), 0)
+        ends = self._ends(line)
+        return lsp.Position(line - 1, ends[min(column, len(ends)) - 1])
 
     def of(self, at: lsp.Position) -> tuple[int, int]:
-        own = self._codec.position_from_client_units(self._lines, at)
-        return own.line + 1, own.character + 1
+        """Line and column of a position; of one behind the text, its last one."""
+        line = min(at.line + 1, len(self._lines))
+        ends = self._ends(line)
+        if at.line >= len(self._lines):
+            return line, len(ends)
+        return line, min(bisect_left(ends, at.character) + 1, len(ends))

@@ -2,40 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ckrules.engine.expr import BOOL, Expr, Value
+from ckrules.engine.expr import BOOL, ENUM, INT, REAL, Expr, Value
 from ckrules.engine.expr.variables import domain_of
 from ckrules.support.errors import UsageError, unknown
+from ckrules.support.plain_values import PLAIN, plain
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
 
 Point = dict[str, Value]
 Domains = dict[str, tuple[Any, ...]]
+#: The types of the values of each sort.
+_TYPES = {BOOL: (bool,), INT: (int,), REAL: (float, int), ENUM: (str,)}
 
 
 def completed(point: Mapping[str, Any], variables: Mapping[str, Expr]) -> Mapping[str, Any]:
     """A point that says every variable; one that has a single candidate may be left out.
 
+    Values of numpy and members of enumerations become plain values.
+
     Raises:
         UnknownNameError: For a variable that does not exist, with near matches.
-        UsageError: For variables that are missing.
+        UsageError: For variables that are missing, and what is not a mapping.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> completed({"m": 1}, {"m": Int("m", [1, 2]), "bound": Int("bound", [0], hi=8)})
     {'m': 1, 'bound': 0}
     """
+    if not isinstance(point, Mapping):
+        raise UsageError(f"a point is a mapping from variables to values, not {point!r}")
     for key in point:
         if key not in variables:
             raise unknown("field", str(key), variables)
+    if not PLAIN.issuperset(map(type, point.values())):
+        point = {name: plain(value) for name, value in point.items()}
     left_out = {n: domain_of(v).values for n, v in variables.items() if n not in point}
     missing = [n for n, values in left_out.items() if len(values) != 1]
     if missing:
         raise UsageError(f"missing field{'s' * (len(missing) > 1)} {', '.join(missing)}")
     return {**point, **{n: values[0] for n, values in left_out.items()}} if left_out else point
+
+
+def judged(point: Mapping[str, Any], variables: Mapping[str, Expr]) -> Mapping[str, Any]:
+    """A point that says every variable (`completed`) with values of the variables' sorts.
+
+    Numbers may be any, beside the candidates and the documented range, too.
+
+    Raises:
+        UnknownNameError: For a variable that does not exist, with near matches.
+        UsageError: For variables that are missing, and values of another sort.
+    """
+    point = completed(point, variables)
+    for name, node in variables.items():
+        value = point[name]
+        word = node.sort == ENUM and value not in domain_of(node).values
+        if word or type(value) not in _TYPES[node.sort]:
+            domain_of(node).accept(value)
+    return point
+
+
+def _length(name: str, column: Any) -> int:
+    try:
+        if not isinstance(column, (str, bytes, Mapping, Set)):
+            return len(column)
+    except TypeError:
+        pass
+    raise UsageError(f"the column {name} is not a list of values")
 
 
 class Codec:
@@ -70,6 +106,10 @@ class Codec:
         """The point with every variable (see `completed`)."""
         return completed(point, self.variables)
 
+    def judged(self, point: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The point with every variable and values of their sorts (see `judged`)."""
+        return judged(point, self.variables)
+
     def codes(self, point: Mapping[str, Any]) -> dict[str, int] | None:
         """The codes of a point, None if a value is not a candidate."""
         point = self.completed(point)
@@ -80,8 +120,9 @@ class Codec:
                 code = place.get(value)
             except TypeError:  # a list or another value that cannot be hashed
                 return None
-            boolean = domain_of(self.variables[name]).sort == BOOL
-            if code is None or isinstance(value, bool) != boolean:
+            if code is None:
+                return None
+            if isinstance(value, bool) != isinstance(self.domains[name][code], bool):
                 return None
             codes[name] = code
         return codes
@@ -111,8 +152,11 @@ class Codec:
         """For each row of columns of values whether it is one of the compiled points."""
         from ckrules.engine.diagram.columns import contains
 
-        only = self.completed(dict.fromkeys(columns))
-        rows = len(next(iter(columns.values()), ()))
+        if not isinstance(columns, Mapping):
+            raise UsageError(f"columns are a mapping from variables to values, not {columns!r}")
+        sizes = [_length(name, column) for name, column in columns.items()]
+        only = self.completed(dict.fromkeys(columns, 0))
+        rows = min(sizes, default=0)
         added = {n: [v] * rows for n, v in only.items() if n not in columns}
         return contains(compiled, {**columns, **added}, self.domains)
 
@@ -128,6 +172,7 @@ class Codec:
             if name not in self.variables:
                 raise unknown("field", name, self.variables)
             domain = domain_of(self.variables[name])
+            given = plain(given)
             many = isinstance(given, (list, tuple, set, frozenset, range))
             many = many and not (isinstance(given, tuple) and given in domain.values)
             wanted = [domain.accept(v) for v in (given if many else (given,))]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ckrules.engine.expr import BOOL, FALSE, BoolExpr, Expr, Value, isin
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.engine.rules.rule import Kind, Rule
-
-if TYPE_CHECKING:
-    from ckrules.engine.space import Space
+from ckrules.engine.space import Space
+from ckrules.support.errors import UsageError
 
 
 def book_of(rules: RuleBook | Space, *, bound: bool = True) -> RuleBook:
@@ -22,9 +21,14 @@ def book_of(rules: RuleBook | Space, *, bound: bool = True) -> RuleBook:
     Args:
         rules: The book or space.
         bound: Whether values to which a variable is bound are one more rule (`bindings`).
+
+    Raises:
+        UsageError: For anything else.
     """
     if isinstance(rules, RuleBook):
         return rules
+    if not isinstance(rules, Space):
+        raise UsageError(f"{rules!r} is not a rule book or space")
     more = bindings(rules) if bound else []
     vocabulary = Vocabulary(rules.codec.variables.values())
     vocabulary.order = rules.hint

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ckrules.support.errors import UsageError
+from ckrules.support.plain_values import plain, whole
 
 #: Draws up to which a sample is made as one list, every set of points equally likely.
 LISTED = 1 << 20
@@ -28,14 +29,15 @@ def drawn(count: int, n: int, seed: int | None, chunk: int = LISTED) -> Iterator
         chunk: The most numbers of one piece.
 
     Raises:
-        UsageError: For less than no numbers.
+        UsageError: For less than no numbers, and pieces without numbers.
 
     >>> [list(piece) for piece in drawn(5, 4, 0, chunk=3)]
     [[1, 0, 2], [4]]
     """
-    if n < 0:
-        raise UsageError(f"cannot sample {n} points")
-    n = min(n, count)
+    n, chunk = min(whole("n", n, 0), count), whole("chunk", chunk, 1)
+    if not (seed is None or isinstance(plain(seed), (int, float, str, bytes, bytearray))):
+        raise UsageError(f"seed = {seed!r}: expected an integer")
+    seed = plain(seed)
     if n <= LISTED:
         few = _listed(count, n, seed)
         yield from (few[at : at + chunk] for at in range(0, n, chunk))

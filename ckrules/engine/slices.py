@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, overload
 
 from ckrules.engine.codec import Codec, Point
 from ckrules.engine.expr import Expr, Value
 from ckrules.support import collection
 from ckrules.support.errors import UsageError, unknown
+from ckrules.support.plain_values import several, whole
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
@@ -79,6 +81,7 @@ class Listing(ABC):
 
     def _derived_nodes(self, names: Sequence[str]) -> dict[str, Expr]:
         known = {n: v for n, v in self.vocabulary.items() if n not in self.codec.variables}
+        names = several("derived", names)
         for name in names:
             if name not in known:
                 raise unknown("derived quantity", name, known)
@@ -179,6 +182,7 @@ class SpaceSlice(Listing, Sequence[Point]):
             start, stop, step = slice_bounds(at, self.size)
             first, last = (self.start + k * self.step for k in (start, stop))
             return SpaceSlice(self.space, first, last, step * self.step)
+        at = index(at)
         if not -self.size <= at < self.size:
             raise IndexError(f"index {at} is outside the {self.size:,} points")
         compiled = self.compile()
@@ -201,9 +205,7 @@ class SpaceSlice(Listing, Sequence[Point]):
 
 
 def _checked(chunk: int) -> int:
-    if chunk < 1:
-        raise UsageError(f"a chunk of {chunk} rows is not possible: expected 1 or more")
-    return chunk
+    return whole("chunk", chunk, 1)
 
 
 def slice_bounds(at: slice, count: int) -> tuple[int, int, int]:
@@ -215,7 +217,7 @@ def slice_bounds(at: slice, count: int) -> tuple[int, int, int]:
     >>> slice_bounds(slice(-3, None), 10**20)[0] == 10**20 - 3
     True
     """
-    step = 1 if at.step is None else int(at.step)
+    step = 1 if at.step is None else index(at.step)
     if step == 0:
         raise UsageError("a slice step of zero")
     low, high = (0, count) if step > 0 else (-1, count - 1)
@@ -223,6 +225,7 @@ def slice_bounds(at: slice, count: int) -> tuple[int, int, int]:
     def place(value: int | None, default: int) -> int:
         if value is None:
             return default
+        value = index(value)
         value = value + count if value < 0 else value
         return min(max(value, low), high)
 

@@ -22,11 +22,13 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, Expr, Value
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.expr.variables import domain_of
-from ckrules.engine.rules.rule import Rule
+from ckrules.engine.rules.conditions import condition_over
+from ckrules.engine.rules.rule import Rule, RuleDef
 from ckrules.engine.rules.violation import Violation, violation
 from ckrules.engine.sampling import drawn
 from ckrules.engine.slices import CHUNK, Listing, SpaceSlice
 from ckrules.support.errors import HardSpaceWarning, UsageError, unknown
+from ckrules.support.plain_values import mapping, plain, several
 from ckrules.support.tables import count, html_table
 
 if TYPE_CHECKING:
@@ -36,6 +38,14 @@ if TYPE_CHECKING:
 AnyRule = BoolExpr | Rule
 _SHOWN = 12  # values of a variable in a notebook
 _MADE_AGAIN = ("_compiled", "_problem", "vocabulary", "conditions", "holds", "numbered")
+
+
+def _not_a_rule(given: object) -> str:
+    if isinstance(given, str):
+        return f"`{given}` is a text: give it to `where` of the space, or write it as an expression"
+    if isinstance(given, RuleDef):
+        return f"rule {given.code} is only declared: a rule book makes it a rule of its fields"
+    return f"`{given!r}` is not a condition"
 
 
 class Space(Listing):
@@ -53,6 +63,7 @@ class Space(Listing):
 
     Raises:
         UnknownNameError: When a rule reads a variable that the space does not have.
+        UsageError: For what is not a variable, a rule or a condition.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> tile_m = Int("tile_m", [16, 32, 64, 128])
@@ -76,21 +87,27 @@ class Space(Listing):
         order: Iterable[str] = (),
     ) -> None:
         self._variables: dict[str, Expr] = {}
-        for node in variables:
+        for node in several("variables", variables):
             name = domain_of(node).name
             if name in self._variables:
                 raise UsageError(f"variable {name} is given twice")
             self._variables[name] = node
-        self._rules = tuple(rules)
-        self._names = dict(names or {})
+        self._rules = several("rules", rules)
+        for rule in self._rules:
+            if not isinstance(rule, (BoolExpr, Rule)):
+                raise UsageError(_not_a_rule(rule))
+        self._names = dict(mapping("names", names or {}))
+        for name, expression in self._names.items():
+            if not isinstance(expression, Expr):
+                raise UsageError(f"names: {name} = {expression!r} is not an expression")
         for condition in self.conditions:
             for name in sorted(condition.support - self._variables.keys()):
                 raise unknown("variable", name, self._variables)
         candidates = {n: domain_of(v).values for n, v in self._variables.items()}
-        bound = Codec(self._variables, candidates).bound(fixed or {})
+        bound = Codec(self._variables, candidates).bound(mapping("fixed", fixed or {}))
         self.codec = Codec(self._variables, bound)
         self._parent: Space | None = None
-        self._wanted = tuple(dict.fromkeys(order))
+        self._wanted = tuple(dict.fromkeys(several("order", order)))
         for name in self._wanted:
             if name not in self._variables:
                 raise unknown("variable", name, self._variables)
@@ -219,7 +236,7 @@ class Space(Listing):
 
     def violated(self, point: Mapping[str, Value]) -> list[AnyRule]:
         """The rules whose condition is false at the point, in the order of `rules`."""
-        at = At(self.codec.completed(point))
+        at = At(self.codec.judged(point))
         pairs = zip(self._rules, self.conditions, strict=True)
         return [r for r, condition in pairs if not at.holds(condition)]
 
@@ -234,7 +251,7 @@ class Space(Listing):
         >>> [(v.code, v.message) for v in space.violations({"tile_m": 48, "waves": 1})]
         [('R2', 'tile_m <= 32, but tile_m = 48 is more than 32')]
         """
-        point = self.codec.completed(point)
+        point = self.codec.judged(point)
         at = At(point)
         return [v for r in self.numbered if (v := violation(r, at, point))]
 
@@ -271,10 +288,7 @@ class Space(Listing):
 
                 condition = parse_condition(condition, self.vocabulary)
                 warn_of_strangers([condition], self.codec.domains)
-            if not isinstance(condition, BoolExpr):
-                raise UsageError(f"`{condition!r}` is not a condition")
-            for name in sorted(condition.support - self._variables.keys()):
-                raise unknown("variable", name, self._variables)
+            condition = condition_over(condition, self.vocabulary, self._variables)
             added.append(condition)
         return self._derived((*self._rules, *added), self.codec.domains)
 
@@ -467,6 +481,9 @@ class Space(Listing):
         >>> [len(space.shard(i, 3)) for i in range(3)]
         [3, 3, 4]
         """
+        i, n = plain(i), plain(n)
+        if not (isinstance(i, int) and isinstance(n, int)):
+            raise UsageError(f"shard {i!r} of {n!r}: expected two integers")
         if n < 1 or not 0 <= i < n:
             near = f" (shards count from 0: the last is shard({n - 1}, {n}))" if i == n > 0 else ""
             known = f"expected 0 to {n - 1}" if n > 0 else "there is at least one shard"

@@ -49,7 +49,7 @@ class Books:
         profile = profile or "legal"
         if ck not in gpu_facts.CK_VERSIONS:
             raise unknown("CK version", ck, gpu_facts.CK_VERSIONS)
-        if profile not in library.profiles():
+        if not isinstance(profile, str) or profile not in library.profiles():
             raise unknown("profile", profile, library.profiles())
         self.ck, self.profile, self.arch_files = ck, profile, tuple(arch_files)
         #: The tree that is asked about, if the version is its own.

@@ -20,6 +20,7 @@ from ckrules.kernels.names import format_name, naming_of, parse_name
 from ckrules.kernels.parts import ParsedName
 from ckrules.kernels.schema import LONG, FieldError, Schema, shorten
 from ckrules.support.errors import CkrulesError, UsageError, nearest, unknown
+from ckrules.support.plain_values import plain
 from ckrules.support.tables import html_table
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def config_from_mapping(
         full.setdefault("arch", arch)
     point = schema.quick(full)
     if point is None:
+        full.update({key: plain(value) for key, value in full.items()})
         _spell(full, spelling, schema, family_of(str(variant)), books)
         point = schema.quick(full)
     if point is None:
@@ -229,6 +231,9 @@ def config_from_parsed(
     if arch is not None:
         full["arch"] = arch
     point = schema.quick(full)
+    if point is None and arch is not None:
+        full["arch"] = _plain_arch(plain(arch), books)
+        point = schema.quick(full)
     if point is None:
         raise ConfigError(lambda: schema.faults(parsed.point, full))
     return Config(point, parsed.spelling, read_from=name)

@@ -101,7 +101,7 @@ def _book(name: str, ck: str, profile: str, gpus: tuple[Gpu, ...]) -> RuleBook:
     meant = {profile, WIDER.get(profile, profile)}
     kept = [r for r in rules if r.valid_for(ck) and meant & set(r.profiles)]
     own = bool(family.targets) or gpus == load_all()  # whose names examples have
-    return RuleBook(family.title, vocabulary, kept, check=own)
+    return RuleBook(family.title, vocabulary, kept, check=own, sentences=False)
 
 
 def _no_rules(family: Family, ck: str, profile: str) -> str:

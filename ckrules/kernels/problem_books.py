@@ -47,7 +47,7 @@ def _book(name: str, ck: str, gpus: tuple[Gpu, ...]) -> RuleBook:
     rules = [r.build(vocabulary) for r in problems.rules()]
     kept = [r for r in rules if r.valid_for(ck)]
     own = bool(family.targets) or gpus == load_all()  # whose names examples have
-    return RuleBook(f"{name} problems", vocabulary, kept, check=own)
+    return RuleBook(f"{name} problems", vocabulary, kept, check=own, sentences=False)
 
 
 def books(ck: str) -> list[RuleBook]:

@@ -11,11 +11,13 @@ from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.region import Region
 from ckrules.engine.rules.violation import message
 from ckrules.engine.space import Space
-from ckrules.reasoning.sides import Aligned, Alignment, align
+from ckrules.reasoning.sides import Aligned, Alignment, align, region_of
 from ckrules.support.errors import UndecidedError
+from ckrules.support.plain_values import several
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,14 @@ class Difference:
 STEPS = 4
 
 
-def diff(a: Region, b: Region, *, told: Callable[[int], None] = lambda _: None) -> Difference:
+def diff(
+    a: RuleBook | Region, b: RuleBook | Region, *, told: Callable[[int], None] = lambda _: None
+) -> Difference:
     """The points that are legal on one of two sides only, with the rules responsible.
 
     Args:
-        a, b: The sides; fields that they hold to different values are left out of the points.
+        a, b: The sides, rule books or parts of them; fields that they hold to different values
+            are left out of the points.
         told: Called with 1 after the sides are counted, what they share, and what each has alone.
 
     Raises:
@@ -115,7 +120,7 @@ def diff(a: Region, b: Region, *, told: Callable[[int], None] = lambda _: None) 
     >>> found.only_a.rules[0].message
     'm = 0 is not more than 2'
     """
-    aligned = align([a, b])
+    aligned = align([region_of(a), region_of(b)])
     first, second = (aligned.space(k) for k in (0, 1))
     counts = [first.count(), second.count()]
     told(1)
@@ -173,11 +178,11 @@ def _check(point: Point, own: Aligned, other: Aligned, refused: BoolExpr) -> Non
         raise UndecidedError(f"the witness against {other.title} does not hold")
 
 
-def portable(book_sides: Sequence[Region]) -> tuple[Space, Alignment]:
-    """The space of the points that are legal on every side.
+def portable(book_sides: Sequence[RuleBook | Region]) -> tuple[Space, Alignment]:
+    """The space of the points that are legal on every side, of rule books or parts of them.
 
     Raises:
-        UsageError: If the sides have different fields.
+        UsageError: If there are no sides, or the sides have different fields.
 
     >>> from ckrules.engine.rules.book import RuleBook, Vocabulary
     >>> from ckrules.engine.expr.variables import Enum, Int
@@ -188,5 +193,6 @@ def portable(book_sides: Sequence[Region]) -> tuple[Space, Alignment]:
     >>> list(space)
     [{'m': 1}, {'m': 2}]
     """
-    aligned = align(book_sides)
-    return aligned.space(*range(len(book_sides))), aligned
+    sides = [region_of(side) for side in several("sides", book_sides)]
+    aligned = align(sides)
+    return aligned.space(*range(len(sides))), aligned

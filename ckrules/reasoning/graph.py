@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ckrules.engine.restrictions import book_of
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.space import Space
 
 Edge = tuple[str, str]
 
@@ -27,7 +29,7 @@ class ConstraintGraph:
     """Fields and rules of a book as a graph; a field and a rule are joined if the rule reads it.
 
     Args:
-        book: The rules.
+        book: The rules, or a space.
         rules: Some of its rules (default: all).
 
     >>> from ckrules.engine.rules.book import Vocabulary
@@ -44,8 +46,8 @@ class ConstraintGraph:
     'b'
     """
 
-    def __init__(self, book: RuleBook, rules: Sequence[Rule] | None = None) -> None:
-        self.book = book
+    def __init__(self, book: RuleBook | Space, rules: Sequence[Rule] | None = None) -> None:
+        book = self.book = book_of(book)
         self.rules = tuple(book.rules if rules is None else rules)
         self.fields = tuple(book.fields)
         self.edges: tuple[Edge, ...] = tuple(

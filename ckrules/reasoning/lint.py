@@ -30,6 +30,7 @@ from ckrules.engine.rewrite.bounds import Bounds
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.rules.conditions import condition_over
 from ckrules.engine.space import Space
 from ckrules.reasoning.codes import CODES
 from ckrules.reasoning.conflict import (
@@ -45,7 +46,8 @@ from ckrules.reasoning.near import NEAR, NearPoints
 from ckrules.reasoning.oracle import TIMEOUT, shrink
 from ckrules.reasoning.reduce import reduced
 from ckrules.reasoning.whole import point_of, whole
-from ckrules.support.errors import CkrulesError, UndecidedError
+from ckrules.support.errors import CkrulesError, UndecidedError, unknown
+from ckrules.support.plain_values import seconds, several
 
 #: Findings that are looked for together, in this order.
 _TOGETHER = (
@@ -61,7 +63,7 @@ def lint(
     book: RuleBook | Space,
     *,
     keys: Sequence[str] = (),
-    conditions: Sequence[BoolExpr] = (),
+    conditions: Sequence[BoolExpr | str] = (),
     codes: Iterable[str] = tuple(CODES),
     every_value: bool = True,
     timeout: float = TIMEOUT,
@@ -78,6 +80,10 @@ def lint(
         timeout: Seconds for each question to the solver.
         told: Called with 1 after each kind of question, which may take a minute.
 
+    Raises:
+        UnknownNameError: For a field or a finding that does not exist.
+        UsageError: For what is not a condition.
+
     >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.expr.variables import Enum, Int
     >>> words = Vocabulary([Enum("gpu", ["a", "b"]), Int("k", [16, 32]), Int("m", [1, 2])])
@@ -89,11 +95,19 @@ def lint(
     LINT002 k = 16 cannot hold under AA002 (k-below-32)
     LINT007 no rule reads m
     """
-    wanted = set(codes)
-    region = list(conditions)
+    wanted, timeout = set(several("codes", codes)), seconds(timeout)
+    for code in sorted(wanted - set(CODES), key=str):
+        raise unknown("finding", code, CODES)
+    fields = book_of(book, bound=False)
+    keys, conditions = several("keys", keys), several("conditions", conditions)
+    for name in keys:
+        if name not in fields.fields:
+            raise unknown("field", name, fields.fields)
+    names = book.vocabulary if isinstance(book, Space) else fields.vocabulary.names()
+    region = [condition_over(c, names, fields.fields) for c in conditions]
     if isinstance(book, Space):
         region += [r.condition for r in bindings(book)]
-    state = _Lint(book_of(book, bound=False), region, timeout)
+    state = _Lint(fields, region, timeout)
     steps: tuple[Callable[[], Iterator[Finding]], ...] = (
         lambda: state.empty_regions(keys, every_value),
         state.zero_divisors,

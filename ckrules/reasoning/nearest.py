@@ -30,7 +30,8 @@ from ckrules.reasoning.neighbourhood import Neighbourhood
 from ckrules.reasoning.oracle import TIMEOUT, SolverOracle
 from ckrules.reasoning.reduce import reduced
 from ckrules.reasoning.why import widened
-from ckrules.support.errors import UndecidedError, UsageError, unknown
+from ckrules.support.errors import UndecidedError, unknown
+from ckrules.support.plain_values import mapping, seconds, several, whole
 
 _TIES = 200  # points at one distance that are listed to order them by their values
 
@@ -190,19 +191,17 @@ def fix(
     """
     book = book_of(book)
     full = book.point(point)
-    if n < 1:
-        raise UsageError(f"n = {n}: expected an integer from 1")
-    kept = tuple(dict.fromkeys([keep] if isinstance(keep, str) else keep))
-    for name in [*kept, *(weights or {})]:
+    n, timeout = whole("n", n, 1), seconds(timeout)
+    kept = tuple(dict.fromkeys(several("keep", keep)))
+    given = mapping("weights", {} if weights is None else weights)
+    for name in [*kept, *given]:
         if name not in book.fields:
             raise unknown("field", name, book.fields)
-    for name, weight in (weights or {}).items():
-        if weight < 1:
-            raise UsageError(f"weight of {name} = {weight}: expected an integer from 1")
+    weights = {name: whole(f"weight of {name}", weight, 1) for name, weight in given.items()}
     domains = widened(book, full)
     domains |= {name: (full[name],) for name in kept}
     sorts = {name: domain_of(node).sort for name, node in book.fields.items()}
-    costs = {name: book.vocabulary.cost(name) for name in book.fields} | dict(weights or {})
+    costs = {name: book.vocabulary.cost(name) for name in book.fields} | weights
     metric = Metric(full, domains, sorts, costs)
     conditions = [r.condition for r in book.rules]
     found, done, complete = _listed(metric, domains, conditions, n)

@@ -13,6 +13,7 @@ from ckrules.engine.restrictions import held_condition
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
+from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.region import Region
 from ckrules.engine.space import Space
 from ckrules.support.errors import UsageError
@@ -65,6 +66,15 @@ class Alignment:
     def domains(self) -> dict[str, tuple[Any, ...]]:
         """The candidate values of the common variables."""
         return {n: domain_of(v).values for n, v in self.variables.items()}
+
+
+def region_of(side: RuleBook | Region) -> Region:
+    """A side of a comparison: a part of a rule book, or the whole of one.
+
+    Raises:
+        UsageError: For anything else.
+    """
+    return side if isinstance(side, Region) else Region(side)
 
 
 def align(sides: Sequence[Region]) -> Alignment:
@@ -120,7 +130,8 @@ def _common(sides: Sequence[Region]) -> list[str]:
 
 
 def _values(side: Region, name: str) -> tuple[Any, ...]:
-    return side.fixed.get(name) or domain_of(side.book.fields[name]).values
+    held = side.fixed.get(name)
+    return domain_of(side.book.fields[name]).values if held is None else held
 
 
 def _merged(name: str, sides: Sequence[Region]) -> Expr:

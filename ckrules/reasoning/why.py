@@ -17,12 +17,14 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.restrictions import book_of
 from ckrules.engine.rules import Rule, Violation
 from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.rules.region import Region
 from ckrules.engine.space import Space
 from ckrules.reasoning.conflict import Assumptions, Conflict, FixedField, fewest_values, minimal
 from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.near import NEAR, NearPoints
 from ckrules.reasoning.numbers import numbers_of
 from ckrules.reasoning.oracle import TIMEOUT
+from ckrules.support.plain_values import seconds
 from ckrules.support.tables import html_table
 
 _NUMBERS = 4.0  # seconds for what the rules of a conflict say; it is left out where that is long
@@ -125,7 +127,7 @@ def why(
     violations = tuple(book.violations(full))
     if not violations:
         return WhyPoint(full, (), (), None)
-    decider = Decider(book.fields, widened(book, full), timeout=timeout)
+    decider = Decider(book.fields, widened(book, full), timeout=seconds(timeout))
     conflicts = tuple(_one_rule(v.rule, full, decider) for v in violations)
     found = [_sharper(v.rule, book.rules, full, decider) for v in violations]
     if deep:
@@ -198,8 +200,8 @@ def related(rules: Iterable[Rule], fields: Iterable[str]) -> list[Rule]:
 
 def why_region(
     book: RuleBook | Space,
-    held: Mapping[str, Sequence[Value]] | None = None,
-    conditions: Sequence[BoolExpr] = (),
+    held: Mapping[str, Value | Sequence[Value]] | None = None,
+    conditions: Sequence[BoolExpr | str] = (),
     *,
     empty: bool = False,
     seen: Sequence[Point] = (),
@@ -209,8 +211,8 @@ def why_region(
 
     Args:
         book: The rules, or a space.
-        held: Values that fields are held to.
-        conditions: Further conditions over fields and derived quantities.
+        held: Values that fields are held to, one or several.
+        conditions: Further conditions over fields and derived quantities, or texts of them.
         empty: Whether the region is known to be empty, as exact counts say: that is not proved
             again, and parts of the rules are compiled before a solver is asked, which decides in
             seconds what may take a solver minutes.
@@ -218,6 +220,8 @@ def why_region(
         timeout: Seconds for each question to the solver.
 
     Raises:
+        UnknownNameError: For a field or word that does not exist, with near matches.
+        UsageError: For a value that a field cannot take, and what is not a condition.
         UndecidedError: When nothing decides in time.
 
     >>> from ckrules.engine.rules.book import Vocabulary
@@ -230,8 +234,9 @@ def why_region(
     >>> why_region(book, {"w": [2]}).witness
     {'m': 32, 'w': 2}
     """
-    book = book_of(book)
-    facts = [FixedField(n, tuple(v)) for n, v in (held or {}).items()]
+    book, timeout = book_of(book), seconds(timeout)
+    region = Region(book, held or {}, conditions)  # type: ignore[arg-type]  # it reads the values
+    facts, conditions = [FixedField(n, v) for n, v in region.fixed.items()], region.where
     domains = {n: tuple(domain_of(v).values) for n, v in book.fields.items()}
     for fact in facts:  # values outside the candidates are asked about too
         domains[fact.field] = tuple(dict.fromkeys((*domains[fact.field], *fact.values)))

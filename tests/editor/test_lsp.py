@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,9 +17,12 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient as Client
+from pygls.workspace import PositionCodec, TextDocument
 
 from ckrules.editor.greeting import AnsweredInput, greet
 from ckrules.editor.server import server
+from ckrules.editor.texts import _Places
+from ckrules.readers import Place
 from tests.cli.run import run
 
 DATA = Path(__file__).parent.parent / "data"
@@ -340,6 +344,93 @@ def test_faults_are_findings(tmp_path: Path) -> None:
     speak(tmp_path, session)
 
 
+def test_lines_end_where_editors_end_them(tmp_path: Path) -> None:
+    """Python ends lines at form feeds and others, too; the finding was a line too short."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        text = f"# \f\u2028\U0001d11e\n{NAME}"
+        found = await opened(client, folder / "kernels.names", text)
+        at = next(d.range for d in found if d.code == "PIPE003")
+        assert within(text.partition("\n")[2], _up(at)) == "compv4"
+        found = await changed(client, folder / "kernels.names", f"{text}_", 2)
+        assert [(d.code, d.range.start.line, d.range.end.line) for d in found] == [("CFG000", 1, 1)]
+
+    speak(tmp_path, session)
+
+
+def _up(at: lsp.Range) -> lsp.Range:
+    """A range of one line above."""
+    start, end = (lsp.Position(p.line - 1, p.character) for p in (at.start, at.end))
+    return lsp.Range(start, end)
+
+
+def test_a_text_with_half_a_character_has_findings(tmp_path: Path) -> None:
+    """Editors keep such texts; it was never answered about them."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        (found,) = await opened(client, folder / "kernels.ck.json", '["\ud800"]')
+        assert found.code == "CFG000"
+        assert "UTF-8" in found.message
+
+    speak(tmp_path, session)
+
+
+def test_faulty_settings_are_no_errors_of_questions(tmp_path: Path) -> None:
+    """Editors show an error of each hover; the first line of the text says the fault."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path = folder / "kernels.names"
+        await opened(client, path, NAME)
+        settings = folder / "ckrules.toml"
+        settings.write_text("arch = 3\n")
+        which = lsp.TextDocumentIdentifier(settings.as_uri())
+        client.text_document_did_save(lsp.DidSaveTextDocumentParams(which))
+        (said,) = await client.findings(path)
+        assert "arch is not a string" in said.message
+        text, at = lsp.TextDocumentIdentifier(path.as_uri()), lsp.Position(0, 40)
+        assert await client.text_document_hover_async(lsp.HoverParams(text, at)) is None
+        asked = lsp.CompletionParams(text, at)
+        answer = await client.text_document_completion_async(asked)
+        assert isinstance(answer, lsp.CompletionList)
+        assert not answer.items
+
+    speak(tmp_path, session)
+
+
+def test_texts_that_are_not_open_are_not_read(tmp_path: Path) -> None:
+    """A pipe would keep the server waiting, a missing file was an error with a traceback."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        os.mkfifo(folder / "pipe.names")
+        for name in ("pipe.names", "missing.names"):
+            text = lsp.TextDocumentIdentifier((folder / name).as_uri())
+            asked = lsp.CompletionParams(text, lsp.Position(0, 0))
+            answer = await client.text_document_completion_async(asked)
+            assert isinstance(answer, lsp.CompletionList)
+            assert not answer.items
+
+    speak(tmp_path, session)
+
+
+def test_places_on_a_long_line_are_counted_once() -> None:
+    """A file without line ends has thousands of findings on one line; it took a minute."""
+    counted = 0
+
+    class Codec(PositionCodec):
+        def client_num_units(self, string: str) -> int:
+            nonlocal counted
+            counted += len(string)
+            return int(super().client_num_units(string))
+
+    line = "\U0001d11e" + "x" * 5000
+    place = _Places(TextDocument("file:///a", line, position_codec=Codec()))
+    ranges = [place.range(Place("a", 1, k, 1, k + 1)) for k in range(1, 5001)]
+    assert counted == len(line)
+    assert ranges[0] == lsp.Range(lsp.Position(0, 0), lsp.Position(0, 2))
+    assert ranges[-1] == lsp.Range(lsp.Position(0, 5000), lsp.Position(0, 5001))
+    assert [place.of(r.start) for r in ranges] == [(1, k) for k in range(1, 5001)]
+
+
 def test_a_huge_text_is_not_checked(tmp_path: Path) -> None:
     async def session(client: LanguageClient, folder: Path) -> None:
         path = folder / "kernels.ck.json"
@@ -379,7 +470,8 @@ def test_it_answers_while_it_checks(tmp_path: Path) -> None:
     speak(tmp_path, session)
 
 
-def test_it_ends_when_it_is_asked_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_when_it_is_asked_to(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "ckrules", "lsp"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as child:
@@ -388,8 +480,8 @@ def test_it_ends_when_it_is_asked_to(tmp_path: Path) -> None:
         child.stdin.write(_initialize({}))
         child.stdin.flush()
         assert child.stdout.readline().startswith(b"Content-Length")
-        child.terminate()
-        assert child.wait(60) == 143
+        child.send_signal(number)
+        assert child.wait(60) == 128 + number
 
 
 def test_initialize_is_answered_before_the_protocol_is_imported(tmp_path: Path) -> None:

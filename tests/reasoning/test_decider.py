@@ -36,7 +36,7 @@ def test_values_that_a_condition_excludes_are_not_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What holds for other GPUs makes no difference within one: the space is small."""
-    gpu, m, n = Enum("gpu", "abc"), Int("m", range(8)), Int("n", range(8))
+    gpu, m, n = Enum("gpu", list("abc")), Int("m", range(8)), Int("n", range(8))
     domains = {"gpu": tuple("abc"), "m": tuple(range(8)), "n": tuple(range(8))}
     decider = Decider({"gpu": gpu, "m": m, "n": n}, domains, timeout=600)
     told: list[dict[str, int]] = []

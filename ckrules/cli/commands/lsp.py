@@ -37,7 +37,7 @@ def command(arch: str | None, ck: str | None, profile: str | None) -> int:
     if any(find_spec(name) is None for name in ("pygls", "lsprotocol")):
         raise UsageError("the language server needs pygls: pip install 'ckrules[editor]'")
     given = {"arch": arch, "ck": ck, "profile": profile}
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     # copies, since the server closes what it is given

@@ -16,6 +16,7 @@ from ckrules.engine.expr import ENUM, Expr
 from ckrules.engine.rewrite.bounds import WHOLE, bounds_of
 from ckrules.engine.rewrite.lower import Lowering
 from ckrules.support.errors import UsageError
+from ckrules.support.plain_values import plain
 
 if TYPE_CHECKING:
     from ckrules.engine.diagram.compiled import Compiled
@@ -36,6 +37,9 @@ def contains(
         return np.zeros(0, dtype=np.bool_)
     coders = {n: _Coder(values) for n, values in domains.items()}
     arrays = {n: coders[n].array(c) for n, c in columns.items()}
+    for name, array in arrays.items():
+        if array.ndim != 1:
+            raise UsageError(f"the column {name} is not a list of single values")
     sizes = {n: len(a) for n, a in arrays.items()}
     if len(set(sizes.values())) > 1:
         raise UsageError(f"the columns differ in length: {sizes}")
@@ -80,8 +84,7 @@ class _Coder:
         if kind == "U" and self.word and array.dtype.isnative:
             return self._words(array)
         if kind not in "iufb" or self.labels or self._rounds(array):
-            found = (self.place.get(v, -1) for v in array.tolist())
-            return np.fromiter(found, dtype=np.int32, count=len(array))
+            return np.fromiter(map(self._code, array.tolist()), dtype=np.int32, count=len(array))
         if not self.values or self.word or (kind == "b") != self.boolean:
             return np.full(len(array), -1, dtype=np.int32)
         if self.table is not None and kind != "f" and len(array):
@@ -93,10 +96,24 @@ class _Coder:
         return np.where(self.known[codes] == array, codes, -1).astype(np.int32)
 
     def array(self, column: Sequence[Any]) -> Array:
-        """A column as an array; labels as objects, since a tuple is not a row of a matrix."""
-        if isinstance(column, np.ndarray) or not self.labels:
+        """A column as an array.
+
+        Labels are objects, since a tuple is not a row of a matrix, and so are values of several
+        types, of which numpy would make others: strings of the numbers beside a word.
+        """
+        if isinstance(column, np.ndarray) or not hasattr(column, "__iter__"):
             return np.asarray(column)
-        return _objects(tuple(column))
+        if self.labels or len(set(map(type, column))) > 1:
+            return np.fromiter(map(plain, column), dtype=object, count=len(column))
+        return np.asarray(column)
+
+    def _code(self, value: Any) -> int:
+        value = plain(value)
+        try:
+            code = self.place.get(value, -1)
+        except TypeError:  # a list or another value that cannot be hashed
+            return -1
+        return code if isinstance(value, bool) == isinstance(self.values[code], bool) else -1
 
     def _rounds(self, array: Array) -> bool:
         """True if floats do not tell the integers of an array apart."""

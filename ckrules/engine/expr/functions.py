@@ -25,6 +25,7 @@ from ckrules.engine.expr.nodes import (
 )
 from ckrules.engine.expr.relation import Table
 from ckrules.support.errors import RuleBookError, UsageError
+from ckrules.support.plain_values import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def ite(cond: BoolExpr | bool, then: EnumExpr | str, other: EnumExpr | str) -> E
 def ite(cond: BoolExpr | bool, then: IntExpr | float, other: IntExpr | float) -> IntExpr: ...
 def ite(cond: BoolExpr | bool, then: Any, other: Any) -> Expr:
     """``then`` where ``cond`` holds, else ``other``; both are numbers, words or conditions."""
-    c = to_bool(cond)
+    c, then, other = to_bool(cond), plain(then), plain(other)
     if isinstance(then, EnumExpr) or isinstance(other, EnumExpr) or isinstance(then, str):
         a = then if isinstance(then, Expr) else const(then)
         b = other if isinstance(other, Expr) else const(other)
@@ -103,6 +104,8 @@ def is_pow2(a: IntExpr | int) -> BoolExpr:
 
 
 def _key_args(table: Table, args: tuple[Any, ...]) -> tuple[Expr, ...]:
+    if not isinstance(table, Table):
+        raise RuleBookError(f"{table!r} is not a table")
     if len(args) != len(table.keys):
         raise RuleBookError(
             f"table {table.name} has the keys {', '.join(table.keys)}; got {len(args)} of them"

@@ -21,6 +21,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar, cast, overload
 from weakref import WeakValueDictionary
 
 from ckrules.support.errors import UsageError, unknown
+from ckrules.support.plain_values import plain
 
 Value: TypeAlias = int | float | str | bool
 E = TypeVar("E", bound="Expr")
@@ -57,6 +58,8 @@ class Expr:
     support: frozenset[str]
 
     sort: str = ""
+    #: Arithmetic of numpy's numbers leaves expressions to themselves.
+    __array_ufunc__ = None
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"`{self}` cannot be changed: expressions are immutable")
@@ -278,6 +281,7 @@ def const(value: float) -> RealExpr: ...
 def const(value: str) -> EnumExpr: ...
 def const(value: Value) -> Expr:
     """The node that is always ``value`` (an int, float, bool or str)."""
+    value = plain(value)
     if isinstance(value, bool):
         return make(BoolExpr, "const", (), value)
     if isinstance(value, int):
@@ -303,8 +307,9 @@ def to_number(value: object) -> IntExpr:
     """
     if isinstance(value, IntExpr):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return const(value)
+    number = plain(value)
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        return const(number)
     raise UsageError(f"`{value!r}` is not a number")
 
 
@@ -316,6 +321,7 @@ def to_bool(value: object) -> BoolExpr:
     """
     if isinstance(value, BoolExpr):
         return value
+    value = plain(value)
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, IntExpr):
@@ -328,6 +334,7 @@ def to_bool(value: object) -> BoolExpr:
 def _enum(value: object, like: EnumExpr) -> EnumExpr:
     if isinstance(value, EnumExpr):
         return value
+    value = plain(value)
     if isinstance(value, str):
         symbols = like.symbols
         if symbols and value not in symbols:
@@ -390,8 +397,9 @@ def isin(item: Expr, *values: Any) -> BoolExpr:
     """True where ``item`` is one of ``values`` (given one by one or as one iterable)."""
     flat: list[Any] = []
     for v in values:
+        v = v if isinstance(v, Expr) else plain(v)
         single = isinstance(v, (str, Expr)) or not isinstance(v, Iterable)
-        flat.extend((v,) if single else v)
+        flat.extend((v,) if single else map(plain, v))
     if any(isinstance(v, Expr) for v in flat):
         raise UsageError("isin needs constant values")
     if not isinstance(item, EnumExpr):

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
 from ckrules.support.errors import RuleBookError
+from ckrules.support.plain_values import plain, several
+
+#: What the sorts of keys are called; the sort of a column of a table without rows is empty.
+_SORTS = frozenset(("int", "enum", "bool", ""))
 
 
 class Table:
@@ -21,7 +26,8 @@ class Table:
         key_sorts: The sorts of the key columns, where the rows alone do not say them.
 
     Raises:
-        RuleBookError: If a key has the wrong length, or the values or a key column mix sorts.
+        RuleBookError: If a key has the wrong length, the values or a key column mix sorts, or a
+            number is not finite.
 
     >>> t = Table("wave size", ("arch",), {"gfx942": 64, "gfx1201": 32})
     >>> t.rows[("gfx1201",)]
@@ -40,16 +46,28 @@ class Table:
         key_sorts: Iterable[str] | None = None,
     ) -> None:
         self.name = name
-        self.keys = tuple(keys)
+        self.keys = several(f"keys of table {name}", keys)
         self.source = source
-        full = {k if isinstance(k, tuple) else (k,): v for k, v in rows.items()}
-        for key in full:
+        if not isinstance(rows, Mapping):
+            raise RuleBookError(f"table {name}: the rows are not a mapping from keys to values")
+        full = {
+            tuple(map(plain, k if isinstance(k, tuple) else (k,))): plain(v)
+            for k, v in rows.items()
+        }
+        for key, value in full.items():
             if len(key) != len(self.keys):
                 raise RuleBookError(f"table {name}: row {key!r} does not have the keys {self.keys}")
+            for part in (*key, value):
+                if isinstance(part, float) and not isfinite(part):
+                    raise RuleBookError(f"table {name}: {part} is not a finite number")
         self.rows: Mapping[tuple[Any, ...], Any] = MappingProxyType(full)
         self.sort = _sort_of(name, full.values()) or "bool"
         #: Per key column "int" for any numbers, "enum" or "bool"; empty in a table without rows.
         given = tuple("int" if s == "real" else s for s in key_sorts or ())
+        if given and (len(given) != len(self.keys) or not _SORTS.issuperset(given)):
+            raise RuleBookError(
+                f"table {name}: {given!r} are not the sorts of the keys {self.keys}"
+            )
         self.key_sorts = given or tuple(
             _sort_of(f"{name}, key {key}", column, whole=False)
             for key, column in zip(self.keys, _columns(full, len(self.keys)), strict=True)
@@ -68,7 +86,14 @@ class Table:
         key_sorts: Iterable[str] | None = None,
     ) -> Table:
         """The table that only knows which key tuples exist."""
-        return cls(name, keys, dict.fromkeys(rows, True), source=source, key_sorts=key_sorts)
+        if isinstance(rows, str):
+            raise RuleBookError(f"table {name}: {rows!r} is not a list of rows")
+        try:
+            known = dict.fromkeys(rows, True)
+        except TypeError:
+            text = "the rows are not a list of values or tuples of values"
+            raise RuleBookError(f"table {name}: {text}") from None
+        return cls(name, keys, known, source=source, key_sorts=key_sorts)
 
     def where_true(self) -> Table:
         """The relation of the rows whose value is true (this table if all are)."""

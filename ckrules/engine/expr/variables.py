@@ -21,6 +21,7 @@ from ckrules.engine.expr.nodes import (
     make,
 )
 from ckrules.support.errors import RuleBookError, UsageError, unknown
+from ckrules.support.plain_values import PLAIN, plain
 
 
 class Role(StrEnum):
@@ -60,14 +61,18 @@ class Domain:
     """Fields of one group, such as the three sizes of a tile, are shown as one: 64x64x32."""
     whole: tuple[int, ...] = ()
     """Places of the ints among floats, which are equal to floats but not the same values."""
+    written: str = ""
+    """Labels as Python writes them: 1 and True are equal but not the same label."""
 
     def accept(self, value: Any) -> Value:
-        """``value`` if the variable can take it.
+        """``value`` if the variable can take it, as a plain value of Python.
 
         Raises:
             UsageError: For a value of the wrong sort or outside the range.
             UnknownNameError: For a word that is not in the list, with near matches.
         """
+        if type(value) not in PLAIN:
+            value = plain(value)
         if self.sort == BOOL:
             if isinstance(value, bool):
                 return value
@@ -113,16 +118,29 @@ def domain_of(node: Any) -> Domain:
 
 
 def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
-    if not name.isidentifier():
-        raise RuleBookError(f"{name!r} cannot name a variable: letters, digits and _ only")
-    out = tuple(values)
+    """The values as a tuple; those of numpy and of enumerations as plain ones."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise RuleBookError(f"{_show(name)} cannot name a variable: letters, digits and _ only")
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise RuleBookError(f"variable {name}: {_show(values)} is not a list of values")
+    out = tuple(map(plain, values))
     if not out:
         raise RuleBookError(f"variable {name} has no values")
-    if len(set(out)) != len(out):
+    try:
+        distinct = set(out)
+    except TypeError:
+        raise RuleBookError(f"variable {name}: values must be hashable") from None
+    if len(distinct) != len(out):
         seen: set[Any] = set()
         twice = next(v for v in out if v in seen or seen.add(v))  # type: ignore[func-returns-value]  # `add` returns None
         raise RuleBookError(f"variable {name} lists {twice!r} twice")
     return out
+
+
+def _role(name: str, role: Role) -> Role:
+    if role not in list(Role):
+        raise unknown(f"role of {name}", role, [r.value for r in Role])
+    return Role(role)
 
 
 #: Numbers outside +-2**40 are refused everywhere, so that products of a few fields fit 64 bits
@@ -155,14 +173,17 @@ def Int(  # noqa: N802 - reads as the type of the variable
     tile_m
     """
     out = _checked(name, values)
-    if not all(isinstance(v, int) and not isinstance(v, bool) for v in out):
+    bounds = [plain(bound) for bound in (lo, hi) if bound is not None]
+    if not all(isinstance(v, int) and not isinstance(v, bool) for v in (*out, *bounds)):
         raise RuleBookError(f"variable {name}: every value must be an integer")
-    low, high = min(out) if lo is None else lo, max(out) if hi is None else hi
+    low, high = min(out) if lo is None else plain(lo), max(out) if hi is None else plain(hi)
     if not (-LIMIT <= low <= min(out) and max(out) <= high <= LIMIT):
         raise RuleBookError(
             f"variable {name}: the values must lie in {low} to {high}, within ±2**40"
         )
-    return make(IntExpr, "var", (), Domain(name, INT, out, low, high, doc, role, group))
+    return make(
+        IntExpr, "var", (), Domain(name, INT, out, low, high, doc, _role(name, role), group)
+    )
 
 
 def Real(name: str, values: Iterable[float], *, doc: str = "") -> RealExpr:  # noqa: N802
@@ -202,7 +223,7 @@ def Bool(  # noqa: N802
     out = _checked(name, values)
     if not all(isinstance(v, bool) for v in out):
         raise RuleBookError(f"variable {name}: every value must be true or false")
-    return make(BoolExpr, "var", (), Domain(name, BOOL, out, 0, 0, doc, role, group))
+    return make(BoolExpr, "var", (), Domain(name, BOOL, out, 0, 0, doc, _role(name, role), group))
 
 
 def Enum(  # noqa: N802
@@ -221,7 +242,7 @@ def Enum(  # noqa: N802
     out = _checked(name, values)
     if not all(isinstance(v, str) for v in out):
         raise RuleBookError(f"variable {name}: every value must be a string")
-    return make(EnumExpr, "var", (), Domain(name, ENUM, out, 0, 0, doc, role, group))
+    return make(EnumExpr, "var", (), Domain(name, ENUM, out, 0, 0, doc, _role(name, role), group))
 
 
 def labels(name: str, values: Iterable[Any]) -> EnumExpr:
@@ -233,11 +254,8 @@ def labels(name: str, values: Iterable[Any]) -> EnumExpr:
     Raises:
         RuleBookError: For a value that cannot be hashed.
     """
-    try:
-        out = _checked(name, values)
-    except TypeError:
-        raise RuleBookError(f"variable {name}: values must be hashable") from None
-    return make(EnumExpr, "var", (), Domain(name, ENUM, out))
+    out = _checked(name, values)
+    return make(EnumExpr, "var", (), Domain(name, ENUM, out, written=repr(out)))
 
 
 def variable(name: str, values: Iterable[Any]) -> IntExpr | BoolExpr | EnumExpr:

@@ -15,7 +15,7 @@ from typing import Any
 from ckrules.engine.expr import INT, REAL, BoolExpr
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.lang.reader import ExpressionError, ExpressionReader, Origin, checked, truth_of
-from ckrules.support.errors import NeverTrueWarning
+from ckrules.support.errors import NeverTrueWarning, UsageError
 
 _WORDS = {"&": "and", "|": "or", "~": "not"}
 
@@ -29,11 +29,16 @@ def parse(text: str, fields: Mapping[str, Any]) -> Any:
 
     Raises:
         ExpressionError: With the column of what is wrong and the nearest known name.
+        UsageError: For what is not a text, and fields that are not nodes by name.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> parse("a % 2 == 0 and 1 <= a <= 6", {"a": Int("a", range(8))})
     a % 2 == 0 & a >= 1 & a <= 6
     """
+    if not isinstance(text, str):
+        raise UsageError(f"`{text!r}` is not a text")
+    if not isinstance(fields, Mapping):
+        raise UsageError("the fields of a text are expressions by name")
     source, origin = _words_for_operators(checked(text))
     return ExpressionReader(text, source, fields, origin).expression()
 

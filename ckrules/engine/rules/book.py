@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import not_
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ckrules.engine.codec import completed
+from ckrules.engine.codec import completed, judged
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.evaluate.pointwise import At, MissingFieldError
 from ckrules.engine.expr import BoolExpr, Expr, Value, named
@@ -18,6 +18,7 @@ from ckrules.engine.expr.variables import COSTS, domain_of
 from ckrules.engine.rules.rule import Example, Examples, Rule, RuleDef, version_key
 from ckrules.engine.rules.violation import Violation, violation
 from ckrules.support.errors import CkrulesError, RuleBookError, unknown
+from ckrules.support.plain_values import mapping, several
 
 if TYPE_CHECKING:
     from ckrules.engine.expr.relation import Table
@@ -100,7 +101,7 @@ class Vocabulary:
         if ck:
             self.ck = ck
         self.variables: dict[str, Expr] = {}
-        for node in variables:
+        for node in several("variables", variables):
             name = domain_of(node).name
             if name in self.variables:
                 raise RuleBookError(f"field {name} is declared twice")
@@ -175,10 +176,13 @@ class RuleBook:
         name: The operator.
         vocabulary: Its fields and derived quantities.
         rules: Built rules or declared ones (`RuleDef`).
+        check: Whether the examples of the rules are tried.
+        sentences: Whether what the rules say is read, too, and not only when one is broken.
 
     Raises:
         RuleBookError: For a code or name used twice, an example that a rule does not decide as
-            declared, a field name that does not exist, or one that declared rules cannot read.
+            declared, a sentence that cannot be said, a field name that does not exist, or one
+            that declared rules cannot read.
     """
 
     def __init__(
@@ -188,19 +192,23 @@ class RuleBook:
         rules: Iterable[Rule | RuleDef],
         *,
         check: bool = True,
+        sentences: bool = True,
     ) -> None:
         self.name = name
         self.vocabulary = vocabulary
         self._judged = 0
-        rules = list(rules)
+        if not isinstance(vocabulary, Vocabulary):
+            raise RuleBookError(f"{vocabulary!r} is not a vocabulary, made from fields")
+        rules = _rules(rules)
         if any(isinstance(r, RuleDef) for r in rules):
             vocabulary.refuse_hidden()
         built = [r.build(vocabulary) if isinstance(r, RuleDef) else r for r in rules]
         self.rules: tuple[Rule, ...] = tuple(sorted(built, key=lambda r: r.code))
         self._check_unique()
-        if check:
-            for r in self.rules:
-                self.check_examples(r)
+        for r in self.rules if check else ():
+            self.check_examples(r)
+            if sentences and r.sentences is not None:
+                r.sentences.check(r.message_fields())
 
     def __repr__(self) -> str:
         return f"RuleBook({self.name!r}: {len(self.fields)} fields, {len(self.rules)} rules)"
@@ -209,6 +217,9 @@ class RuleBook:
     def fields(self) -> dict[str, Expr]:
         """The variables by name."""
         return self.vocabulary.variables
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
 
     def __getitem__(self, code: str) -> Rule:
         for r in self.rules:
@@ -251,9 +262,9 @@ class RuleBook:
 
         Raises:
             UnknownNameError: For a field that does not exist, with near matches.
-            UsageError: For fields that are missing.
+            UsageError: For fields that are missing, and values of another sort.
         """
-        point = completed(point, self.fields)
+        point = judged(point, self.fields)
         at = At(point)
         return [v for r in self._doubted(point) if (v := violation(r, at, point))]
 
@@ -278,10 +289,11 @@ class RuleBook:
         """The values of derived quantities at a point (None where one is undefined).
 
         Raises:
-            UnknownNameError: For a quantity that does not exist, with near matches.
+            UnknownNameError: For a field or quantity that does not exist, with near matches.
+            UsageError: For fields that are missing, and values of another sort.
         """
-        at = At(completed(point, self.fields))
-        quantities = self.vocabulary.quantities
+        at = At(judged(point, self.fields))
+        quantities, names = self.vocabulary.quantities, several("names", names)
         for n in names:
             if n not in quantities:
                 raise unknown("quantity", n, quantities)
@@ -289,7 +301,7 @@ class RuleBook:
 
     def example(self, overrides: Mapping[str, Value]) -> dict[str, Value]:
         """The baseline point with some fields changed."""
-        for key in overrides:
+        for key in mapping("the fields of an example", overrides):
             if key not in self.fields:
                 raise unknown("field", key, self.fields)
         return {**self.vocabulary.baseline, **overrides}
@@ -314,7 +326,7 @@ class RuleBook:
         """Evaluates a rule's examples; each must be decided as declared, with the guard true.
 
         Raises:
-            RuleBookError: If one is not, or the rule's sentences cannot be said of it.
+            RuleBookError: If one is not.
         """
         for verdict, said in ((True, "accepted"), (False, "rejected")):
             try:
@@ -329,7 +341,8 @@ class RuleBook:
             except CkrulesError as error:
                 raise RuleBookError(f"rule {r.code}: {said} example: {error}") from None
             if not points and not r.inherited:
-                raise RuleBookError(f"rule {r.code}: no {said} example for {self.vocabulary.ck}")
+                version = f" for {self.vocabulary.ck}" * bool(self.vocabulary.ck)
+                raise RuleBookError(f"rule {r.code}: no {said} example{version}")
             for n, (guard, holds) in enumerate(decided, 1):
                 if not guard:
                     raise RuleBookError(f"rule {r.code}: does not apply to {said} example {n}")
@@ -344,6 +357,17 @@ class RuleBook:
                 if word in seen:
                     raise RuleBookError(f"duplicate rule {what} {word!r}")
                 seen[word] = r
+
+
+def _rules(given: Any) -> list[Rule | RuleDef]:
+    if isinstance(given, (Rule, RuleDef)) or not isinstance(given, Iterable):
+        raise RuleBookError(f"{given!r} is not a list of rules")
+    rules = list(given)
+    for each in rules:
+        if not isinstance(each, (Rule, RuleDef)):
+            text = "the rules of a book have codes and names, as `rule` declares them"
+            raise RuleBookError(f"`{each!r}` is not a rule: {text}")
+    return rules
 
 
 def collect(

@@ -101,6 +101,8 @@ class Sentences:
     def _read(self, text: str) -> list[str | _Show]:
         pieces: list[str | _Show] = []
         for i, piece in enumerate(_PLACE.split(text)):
+            if not i % 2 and ("{" in piece or "}" in piece):
+                raise RuleBookError(f"rule {self._code}: a brace of {text!r} has no partner")
             pieces.append(self._place(piece.strip()) if i % 2 else piece)
         return pieces
 

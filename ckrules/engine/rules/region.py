@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ckrules.engine.expr import INT, BoolExpr
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook
-from ckrules.support.errors import UsageError
+from ckrules.engine.rules.conditions import condition_over
+from ckrules.support.errors import UsageError, unknown
+from ckrules.support.plain_values import mapping, plain, several
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
@@ -23,10 +25,14 @@ class Region:
     Args:
         book: The rules. A set of kernels has a book too: its rules say what the set holds.
         fixed: A value, or a list, tuple, set or range of values, by field.
-        where: Conditions that points meet besides the rules.
+        where: Conditions, or texts of them, that points meet besides the rules.
         title: What outputs call it (default: the book's name).
         first: What `distinct` adds: the conditions that canonical points meet.
         content: The fixed fields that nobody asked for: the book's points have no other value.
+
+    Raises:
+        UnknownNameError: For a field or word that does not exist, with near matches.
+        UsageError: For a value that the field cannot take, and what is not a condition.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> from ckrules.engine.rules import Rule
@@ -47,10 +53,26 @@ class Region:
     content: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        given: Mapping[str, Any] = self.fixed
-        object.__setattr__(self, "fixed", {n: _listed(v) for n, v in given.items()})
-        object.__setattr__(self, "where", tuple(self.where))
+        if not isinstance(self.book, RuleBook):
+            raise UsageError(f"{self.book!r} is not a rule book")
+        given = mapping("fixed", self.fixed)
+        for name in given:
+            if name not in self.book.fields:
+                raise unknown("field", name, self.book.fields)
+        object.__setattr__(self, "fixed", {n: self._accepted(n, v) for n, v in given.items()})
+        conditions = several("where", self.where)
+        object.__setattr__(self, "where", tuple(map(self._condition, conditions)))
         object.__setattr__(self, "title", self.title or self.book.name)
+
+    def _accepted(self, name: str, given: Any) -> tuple[Any, ...]:
+        domain = domain_of(self.book.fields[name])
+        if isinstance(given, tuple) and given in domain.values:  # a label
+            return (given,)
+        return tuple(map(domain.accept, listed(given)))
+
+    def _condition(self, given: Any) -> BoolExpr:
+        """A condition of the region; a text is one in the language of ``--where``."""
+        return condition_over(given, self.book.vocabulary.names(), self.book.fields)
 
     @cached_property
     def space(self) -> Space:
@@ -102,6 +124,12 @@ class Region:
         return self.book.space_of((), self.fixed)
 
 
-def _listed(given: Any) -> tuple[Any, ...]:
+def listed(given: Any) -> tuple[Any, ...]:
+    """A value, or several of a list, tuple, set, range or array, as a tuple.
+
+    >>> listed(64), listed(range(2))
+    ((64,), (0, 1))
+    """
+    given = plain(given)
     many = isinstance(given, (list, tuple, set, frozenset, range))
     return tuple(given) if many else (given,)

@@ -66,7 +66,7 @@ def version_key(version: str) -> tuple[int, ...]:
     """
     try:
         return tuple(int(p) for p in version.split("."))
-    except ValueError:
+    except (AttributeError, ValueError):
         raise RuleBookError(f"version {version!r} is not of the form 2025.11") from None
 
 
@@ -334,14 +334,24 @@ def rule(
         RuleBookError: For a malformed code, name, kind or version, or a missing docstring or
             source.
     """
-    sources = (source,) if isinstance(source, str) else tuple(source)
+    sources = _texts(code, "source", source)
     _check_words(code, name, kind, severity, sources)
-    for version in (since, *([until] if until else [])):
+    kept = _texts(code, "profiles", profiles)
+    texts = tuple(text for text in _texts(code, "says", says) if text or says != "")
+    accepted, rejected = (_examples(code, said, given) for said, given in (
+        ("accepts", accepts), ("rejects", rejects),
+    ))  # fmt: skip
+    for part, given in (("applies", applies), ("unless", unless)):
+        if given is not None and not callable(given):
+            raise RuleBookError(f"rule {code}: {part} = {given!r} is not a function of the fields")
+    for version in (since, *([] if until is None else [until])):
         version_key(version)
-    if until and version_key(since) >= version_key(until):
+    if until is not None and version_key(since) >= version_key(until):
         raise RuleBookError(f"rule {code}: holds for no version from {since} until {until}")
 
     def declare(function: Callable[[Any], BoolExpr]) -> RuleDef:
+        if not inspect.isroutine(function) or not hasattr(function, "__code__"):
+            raise RuleBookError(f"rule {code}: `{function!r}` is not a function of the fields")
         doc = inspect.getdoc(function) or ""
         if not doc.split("\n")[0].endswith("."):
             raise RuleBookError(
@@ -349,17 +359,43 @@ def rule(
             )
         template = Rule(
             code, name, Kind(kind), TRUE, since=since, until=until, severity=Severity(severity),
-            profiles=tuple(profiles), sources=sources, issue=issue, doc=doc,
-            accepts=tuple(map(Example.of, accepts)), rejects=tuple(map(Example.of, rejects)),
+            profiles=kept, sources=sources, issue=issue, doc=doc,
+            accepts=accepted, rejects=rejected,
             where=(function.__module__, function.__code__.co_firstlineno),
         )  # fmt: skip
-        texts = (says,) if isinstance(says, str) else tuple(says)
         return RuleDef(template, function, applies, unless, texts)
 
     return declare
 
 
+def _texts(code: str, part: str, given: Any) -> tuple[str, ...]:
+    """A text or a list of texts that a rule declares."""
+    listed = (given,) if isinstance(given, str) else given
+    try:
+        texts = tuple(listed)
+    except TypeError:
+        texts = (listed,)
+    for text in texts:
+        if not isinstance(text, str):
+            raise RuleBookError(f"rule {code}: {part} = {text!r} is not a string")
+    return texts
+
+
+def _examples(code: str, part: str, given: Any) -> tuple[Example, ...]:
+    """What a rule declares as accepted or rejected: a list of mappings."""
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise RuleBookError(f"rule {code}: {part} = {given!r}: expected a list of examples")
+    examples = tuple(given)
+    for example in examples:
+        if not isinstance(example, Mapping):
+            raise RuleBookError(f"rule {code}: {part}: {example!r} is not a mapping of fields")
+    return tuple(map(Example.of, examples))
+
+
 def _check_words(code: str, name: str, kind: str, severity: str, sources: tuple[str, ...]) -> None:
+    for part, word in (("code", code), ("name", name), ("kind", kind), ("severity", severity)):
+        if not isinstance(word, str):
+            raise RuleBookError(f"rule {code}: {part} = {word!r} is not a string")
     if not _CODE.fullmatch(code):
         raise RuleBookError(
             f"rule code {code!r} is not two to five capital letters and three digits, as in TILE001"
