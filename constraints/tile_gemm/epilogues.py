@@ -149,7 +149,7 @@ def columns_stay_in_place(c: TileGemm) -> BoolExpr:
     Why: CShuffle takes eight waves for those of a pipeline for block scales, where a wave's warp
     tiles are neighbours along N. Those of the other pipelines alternate with the other waves',
     so that all columns but the first warp tile's are stored in other places. Upstream saw it in
-    a GEMM with 4x2 waves. On other GPUs only operands of 4 bits have the order of neighbours.
+    a GEMM with 4x2 waves. On other GPUs only int4 operands have the order of neighbours.
 
     Fix: use four waves, or a smaller tile_n.
     """

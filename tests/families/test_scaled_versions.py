@@ -90,13 +90,19 @@ def test_kernels_of_2026(given: dict[str, Any], june: list[str], september: list
     [
         ({**SCALED, "k_batch": 2}, ["SPROB039"]),
         ({**SCALED, "k_batch": 1}, []),
+        # rows of A are found by their stride, where they are gathered
+        ({**SCALED, "stride_a": 1024}, []),
+        ({**SCALED, "dtype": "fp4", "stride_a": 1024}, []),
+        ({**SCALED, "dtype": "fp4", "pad_k": True, "K": 640}, ["SPROB045"]),
+        ({**EIGHTS, "split_k": False, "experts": 0, "topk": 0, "stride_a": 1024}, ["SPROB009"]),
+        ({**EIGHTS, "dtype": "fp8_fp4", "split_k": False, "experts": 0, "topk": 0}, []),
         ({**SECOND, "M": 1, "k_batch": 2}, []),
         # three parts of 320 and one of 192, whose weights are looked for behind three of 192
         ({**SECOND, "M": 1, "tile_k": 64, "K": 1152, "k_batch": 4}, ["SPROB046"]),
         ({**SECOND, "M": 1, "tile_k": 64, "K": 1280, "k_batch": 4}, []),
     ],
 )
-def test_parts_of_experts(given: dict[str, Any], found: list[str]) -> None:
+def test_products(given: dict[str, Any], found: list[str]) -> None:
     rules = problem_books.book("flatmm", ck="2026.06")
     words = {"split_k": True, "experts": 8, "topk": 2}
     point = rules.point({**rules.vocabulary.baseline, **words, **given})
