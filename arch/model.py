@@ -77,8 +77,9 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "amd_buffer_addressing_builtins.hpp amd_async_buffer_load (CK 2025.11)"
         ),
         "eight_wave_pipeline": (
-            "the block-scale pipeline of eight waves has a kernel body: "
-            "gemm_abquant_pipeline_ag_bg_cr_eight_waves.hpp kIsAvailable (CK 2026.06)"
+            "the block-scale pipeline of eight waves has a kernel body, and CShuffle the order of "
+            "its results: gemm_abquant_pipeline_ag_bg_cr_eight_waves.hpp kIsAvailable, "
+            "cshuffle_epilogue.hpp MakeLdsDistributionEncode is_950 (CK 2026.06)"
         ),
         "float_atomics_by_address": (
             "floats are added to memory by address, not through the tensor's buffer, which leaves "

@@ -130,6 +130,11 @@ class GemmQuantities(GemmFields):
         """Never: A has 4 bits in quantised kernels only."""
         return FALSE
 
+    @property
+    def neighbouring_results(self) -> BoolExpr:
+        """As of the GPU, and of int4 operands everywhere."""
+        return super().neighbouring_results | self.narrow_a | self.narrow_b
+
     @quantity_in("bytes")
     def b_element_bytes(self) -> IntExpr:
         """Size of an element of B, of which int4 weights hold two."""

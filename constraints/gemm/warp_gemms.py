@@ -89,13 +89,13 @@ def _table(
     return Table.relation(name, _KEYS, rows, source=f"{_SOURCE} {ck}")
 
 
-#: Transposed C of June 2026 beside it (read); kernels with block scales use them.
+#: Transposed C of June 2026 beside it (read).
 LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
     ("fp8", "fp8"): ((16, 16, 64),),
     ("bf8", "bf8"): ((16, 16, 64),),
 }
 _MIXED = (("fp8", "bf8"), ("bf8", "fp8"))
-#: What GEMMs of one scale or none ask for beside, with C as computed: what gfx1250 multiplies.
+#: What GEMMs ask for beside, with C as computed: what gfx1250 multiplies.
 _PLAIN_LATER: Mapping[Pair, Sequence[Shape]] = {
     **{(d, d): ((32, 32, 128),) for d in _BYTES},
     **dict.fromkeys(_MIXED, ((16, 16, 64), (32, 32, 128))),
@@ -107,6 +107,7 @@ _PLAIN_LATER_TURNED: Mapping[Pair, Sequence[Shape]] = {
     **dict.fromkeys(_MIXED, ((16, 16, 64), (32, 32, 64), (32, 32, 128))),
     ("int8", "int8"): ((16, 16, 64),),
 }
+_SINCE_JUNE = {False: (_LATER, _PLAIN_LATER), True: (LATER_TURNED, _PLAIN_LATER_TURNED)}
 #: Scaled instructions, which take every pair of 8-bit and 4-bit types.
 _SCALED: Mapping[tuple[Pair, bool], Sequence[Shape]] = {
     (("fp8", "pk_fp4"), False): ((16, 16, 128),),
@@ -122,15 +123,15 @@ def shapes(ck: str, types: Mapping[str, tuple[str, str, str]]) -> Table:
         for turned in (False, True):
             found = [*SINGLE.get(((a, b), turned), ()), *_SCALED.get(((a, b), turned), ())]
             if later:
-                found += (LATER_TURNED if turned else _LATER).get((a, b), ())
+                for more in _SINCE_JUNE[turned]:
+                    found += more.get((a, b), ())
             rows += [(word, turned, *s) for s in found]
     return Table.relation("header_warp_tiles", _KEYS, rows, source=f"{_SOURCE} {ck}")
 
 
 def tables(ck: str) -> dict[str, Table]:
     """What rules look up, by name: int4 weights count as A's type, to which they are widened."""
-    later = {False: (_LATER, _PLAIN_LATER), True: (LATER_TURNED, _PLAIN_LATER_TURNED)}
-    found = later if ck >= "2026.06" else {}
+    found = _SINCE_JUNE if ck >= "2026.06" else {}
     single = {
         (pair, turned): (*shapes, *(s for row in found.get(turned, ()) for s in row.get(pair, ())))
         for (pair, turned), shapes in SINGLE.items()

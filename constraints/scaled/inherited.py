@@ -15,14 +15,14 @@ SHARED = (
     "TILE001", "TILE002", "TILE003", "TILE004", "TILE005", "WARP001", "WARP002", "HW001", "LDS001",
 )  # fmt: skip
 #: Those of the shuffle through LDS, which results of permuted columns do not take.
-SHUFFLES = ("EPI002", "EPI004", "EPI005", "EPI006")
+SHUFFLES = ("EPI002", "EPI004", "EPI005", "EPI006", "EPI011")
 #: Those of loads through LDS, which block scales have and flatmm has in a pattern of its own.
 LOADS = ("VEC002", "VEC003", "VEC004")
 
 _PERMUTED: Mapping[str, Any] = {"permute_n": True, "scales": "no"}
 
-#: Rules of GEMMs with pre-shuffled weights that hold here.
-WEIGHTS = ("GEMM049", "GEMM050", "GEMM074")
+#: Rules of GEMMs, of pre-shuffled weights and of halves of instructions, that hold here.
+WEIGHTS = ("GEMM049", "GEMM050", "GEMM074", "GEMM084")
 
 _PLAIN: Mapping[str, Any] = {"scales": "no", "epilogue": "default"}
 
@@ -74,10 +74,15 @@ def _by_experts(c: ScaledQuantities) -> BoolExpr:
     return c.variant == "moe_flatmm"
 
 
+def _in_order(c: ScaledQuantities) -> BoolExpr:
+    """Whose results CShuffle takes as they are: gate and up become one first (SCAL052 has pairs)."""
+    return c.eight_waves | (c.stage == 1) | c.paired_columns
+
+
 #: Where an inherited rule does not hold.
 EXCEPT = {
     "TILE001": _rows_truncated, "TILE002": _columns_truncated,
-    "GEMM049": _by_experts, "GEMM074": _by_experts,
+    "GEMM049": _by_experts, "GEMM074": _by_experts, "EPI011": _in_order,
 }  # fmt: skip
 
 
@@ -85,5 +90,7 @@ def inherited(rules: list[RuleDef]) -> list[RuleDef]:
     """The shared rules that hold, narrowed where they do."""
     kept = [r.inherited() for r in rules if r.code in (*SHARED, *WEIGHTS)]
     kept = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in kept]
-    kept += [r.inherited().except_where(_registers) for r in rules if r.code in SHUFFLES]
+    shuffles = [r.inherited() for r in rules if r.code in SHUFFLES]
+    shuffles = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in shuffles]
+    kept += [r.except_where(_registers) for r in shuffles]
     return kept + [r.inherited().except_where(flat) for r in rules if r.code in LOADS]

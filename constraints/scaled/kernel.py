@@ -175,22 +175,25 @@ def gate_and_up_are_even(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL008", "experts-elsewhere", kind="compile",
     says=["only moe_flatmm has stages, and it has 1 and 2: {variant}, stage = {stage}",
-          "only moe_flatmm widens 4-bit weights: {variant}, {dtype}",
+          "4-bit weights belong to experts, and beside fp8 since 2026.06 to mx_flatmm: {variant}, {dtype}",
           "only the first stage has an activation: stage = {stage}, {activation}"],
-    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKind",
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKind",
+            "example/ck_tile/18_flatmm/mxgemm/mx_flatmm_arch_traits.hpp: MXFlatmm_GFX950_FP8FP4_Traits (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
     accepts=[{}, OF_EXPERTS], rejects=[{"stage": 1}, {**OF_EXPERTS, "stage": 0}],
 )  # fmt: skip
 def experts_have_stages(c: ScaledQuantities) -> BoolExpr:
     """Stages, activations and 4-bit weights belong to kernels for mixtures of experts.
 
-    Why: the other kernels have no such parameter.
+    Why: the other kernels have no such parameter. Since 2026.06 mx_flatmm multiplies fp8 with
+    4-bit weights, too.
 
     Fix: change the variant or the field.
     """
     experts = c.variant == "moe_flatmm"
+    mixed = c.micro & (c.dtype == "fp8_fp4")
     return all_of(
         experts == c.stage.isin(1, 2),
-        implies(c.narrow_b, experts),
+        implies(c.narrow_b, experts | mixed if c.since("2026.06") else experts),
         (c.activation == "no") | (c.stage == 1),
     )
 
@@ -474,3 +477,21 @@ def block_scales_are_intrawave(c: ScaledQuantities) -> BoolExpr:
     Fix: use intrawave.
     """
     return c.scheduler == "intrawave"
+
+
+@rule(
+    "SCAL051", "block-scales-of-wider-types", kind="compile", since="2026.06",
+    applies=lambda c: c.variant == "abquant",
+    says="kernels with block scales multiply fp8 and bf8, not {dtype}",
+    source="ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_policy.hpp: GemmABQuantPipelineAgBgCrDefaultPolicy::GetBlockGemm (static_assert on AComputeDataType, BComputeDataType; CK 2026.09, read in ROCm/rocm-libraries @ fe9b4c1)",
+    accepts=[_BLOCKS, {**_BLOCKS, "dtype": "bf8"}],
+    rejects=[{**_BLOCKS, "dtype": "bf16", "warp_tile_k": 32}],
+)  # fmt: skip
+def block_scales_are_of_bytes(c: ScaledQuantities) -> BoolExpr:
+    """The kernels of abquant multiply fp8 or bf8.
+
+    Why: asserted of the types that instructions see.
+
+    Fix: use fp8.
+    """
+    return c.dtype.isin("fp8", "bf8")

@@ -129,6 +129,11 @@ class ScaledQuantities(TileGemm):
         return self.micro | self.scaled_experts
 
     @cached_property
+    def paired_columns(self) -> BoolExpr:
+        """True where a wave has two warp tiles side by side along N, for which scales are packed."""
+        return self.micro | self.narrow_b | self.scaled_experts
+
+    @cached_property
     def scaled_experts(self) -> BoolExpr:
         """True for experts' 4-bit weights that meet 8 or 4 bits in instructions with scales."""
         return (self.variant == w.EXPERTS) & self.dtype.isin(*w.SCALED)

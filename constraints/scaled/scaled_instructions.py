@@ -35,24 +35,27 @@ def _in_instructions(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL046", "four-bits-of-other-kernels", kind="compile", since="2026.06",
-    says=["mx_flatmm multiplies fp4 and fp8, not {dtype}",
+    says=["mx_flatmm multiplies fp4 and fp8, and fp8 with fp4, not {dtype}",
           "only mx_flatmm and experts multiply fp4: {variant}"],
-    source=[f"{_MX_POLICY}::MakeMX_ALDSBytes_TileDistribution (static_assert: unsupported datatype; {_MX_READ})",
+    source=[f"{_MX_POLICY}::MakeMX_ALDSBytes_TileDistribution, MakeMX_BFlatBytesDramTileDistribution (static_assert: unsupported datatype; {_MX_READ})",
+            "example/ck_tile/18_flatmm/mxgemm/mx_flatmm_arch_traits.hpp: MXFlatmm_GFX950_FP8FP4_Traits (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
             f"{_PIPELINE} (APackedSize; {_READ})",
             "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py: a4w4_gemm1_kernels_list_gfx950 (ROCm/aiter @ 11e6155)"],
-    accepts=[_FOURS, _EIGHTS, {}], rejects=[{"dtype": "fp4"}, {**_EIGHTS, "dtype": "bf8"}],
+    accepts=[_FOURS, _EIGHTS, {**_EIGHTS, "dtype": "fp8_fp4"}, {}], rejects=[{"dtype": "fp4"}, {**_EIGHTS, "dtype": "bf8"}],
 )  # fmt: skip
 def four_bits_have_kernels(c: ScaledQuantities) -> BoolExpr:
-    """4-bit operands belong to mx_flatmm, which takes them and fp8, and to experts.
+    """4-bit operands belong to mx_flatmm, which takes fp8, too, also with 4-bit weights, and to experts.
 
     Why: other warp GEMMs do not take the scales of both operands. The pipeline knows how lanes
-    hold fp8, fp6 and fp4; there is no word for fp6 here, nor for operands that differ.
+    hold fp8, fp6 and fp4 of each operand; there is no word here for fp6, nor for an A of 4 bits
+    with a B of 8.
 
     Fix: change the variant or dtype.
     """
     four = c.dtype == "fp4"
     return all_of(
-        ~c.micro | c.dtype.isin("fp4", "fp8"), c.micro | (c.variant == "moe_flatmm") | ~four
+        ~c.micro | c.dtype.isin("fp4", "fp8", "fp8_fp4"),
+        c.micro | (c.variant == "moe_flatmm") | ~four,
     )
 
 
@@ -132,3 +135,46 @@ def scaled_experts_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
     Fix: use per_1x32.
     """
     return c.scales == "per_1x32"
+
+
+@rule(
+    "SCAL050", "scaled-instructions-transposed", kind="compile", since="2026.06",
+    applies=_in_instructions,
+    says="warp GEMMs of a transposed product take no scales: transpose_c = {transpose_c}",
+    source=["ops/gemm/warp/warp_gemm_attribute_mfma.hpp: WarpGemmAttributeMfmaTransposedCDistribution (operator() without opselA, opselB, which WarpGemmAttributeMfma has; CK 2026.09, read in ROCm/rocm-libraries @ 09ca95c)",
+            f"{_MX}::Run_ (WG with two scales; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)"],
+    accepts=[OF_SCALED_EXPERTS, _EIGHTS],
+    rejects=[{**_EIGHTS, "transpose_c": True}],
+)  # fmt: skip
+def scaled_instructions_are_not_transposed(c: ScaledQuantities) -> BoolExpr:
+    """Where instructions take scales, the product is not transposed.
+
+    Why: the pipelines hand two scales to the warp GEMM, and the one for a transposed C has no form
+    with them.
+
+    Fix: turn transpose_c off.
+    """
+    return ~c.transpose_c
+
+
+@rule(
+    "SCAL052", "pairs-of-eight-waves", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.paired_columns & (c.stage != 1) & (c.epilogue == "cshuffle")
+                       & c.neighbouring_results & (c.wave_m * c.wave_n == 8)),
+    says=("{epilogue} takes the {repeat_n} warp tiles of one of eight waves along N for neighbours, and "
+          "two are: {repeat_n=}, expected 2"),
+    source=["ops/epilogue/cshuffle_epilogue.hpp: CShuffleEpilogue EightWave, BlockedXDLN_PerWarp (CK 2026.09, read in ROCm/rocm-libraries @ 098502e)",
+            f"{_MX}::Run_ (NXdlPack; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)"],
+    accepts=[{**_EIGHTS, "wave_n": 8, "tile_n": 256}],
+    rejects=[{**_EIGHTS, "wave_n": 8, "tile_n": 512}],
+)  # fmt: skip
+def pairs_of_eight_waves_are_single(c: ScaledQuantities) -> BoolExpr:
+    """Where scales are packed for pairs of columns of warp tiles, each of eight waves has one pair.
+
+    Why: what EPI011 says of other kernels, whose warp tiles alternate with those of other waves:
+    CShuffle does not look at the number of neighbours that it is told where a block has eight
+    waves, and takes all of a wave's.
+
+    Fix: use four waves, or a smaller tile_n.
+    """
+    return c.repeat_n <= 2

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
 _SHUFFLE = "ops/epilogue/cshuffle_epilogue.hpp: CShuffleEpilogue"
 _PATTERN = "core/algorithm/static_encoding_pattern.hpp: tile_distribution_encoding_pattern_2d"
+
+#: Kernels of a GPU where the waves of a pipeline for block scales store.
+_EIGHT: Mapping[str, Any] = {"arch": "gfx950", "tile_m": 256}
 
 
 def _cshuffle(c: TileGemm) -> BoolExpr:
@@ -127,21 +133,23 @@ def slice_feeds_every_thread(c: TileGemm) -> BoolExpr:
 
 @rule(
     "EPI011", "columns-of-eight-waves-mixed-up", kind="wrong-result", since="2026.06",
-    applies=lambda c: _cshuffle(c) & (c.wave_size == 64) & (c.wave_m * c.wave_n == 8),
+    applies=lambda c: (_cshuffle(c) & (c.wave_size == 64) & (c.wave_m * c.wave_n == 8)
+                       & c.neighbouring_results),
     says=("{epilogue} on {arch} mixes up the columns of {wave_m}x{wave_n} waves that hold several "
           "warp tiles each along N: {tile_n // (warp_tile_n * wave_n)=}, expected 1"),
-    source=f"{_SHUFFLE} EightWave, BlockedXDLN_PerWarp and MakeLdsDistributionEncode (read, not run)",
+    source=[f"{_SHUFFLE} EightWave, BlockedXDLN_PerWarp and MakeLdsDistributionEncode (read, not run)",
+            f"{_SHUFFLE} MakeLdsDistributionEncode: is_950, pk_int4_t and pk_fp4_t (CK 2026.09, read in ROCm/rocm-libraries @ 098502e)"],
     issue="ROCm/rocm-libraries#7669",
-    accepts=[{"wave_m": 4, "tile_m": 256, "tile_n": 64}, {"wave_m": 8, "wave_n": 1, "tile_m": 256}],
-    rejects=[{"wave_m": 4, "tile_m": 256}, {"wave_m": 1, "wave_n": 8, "tile_n": 512}],
+    accepts=[{**_EIGHT, "wave_m": 4, "tile_n": 64}, {**_EIGHT, "wave_m": 8, "wave_n": 1}],
+    rejects=[{**_EIGHT, "wave_m": 4}, {**_EIGHT, "wave_m": 1, "wave_n": 8, "tile_n": 512}],
 )  # fmt: skip
 def columns_stay_in_place(c: TileGemm) -> BoolExpr:
-    """Of eight waves along M and N on wave64, each has one warp tile along N, or all lie along M.
+    """Of eight waves along M and N on gfx950, each has one warp tile along N, or all lie along M.
 
     Why: CShuffle takes eight waves for those of a pipeline for block scales, where a wave's warp
     tiles are neighbours along N. Those of the other pipelines alternate with the other waves',
     so that all columns but the first warp tile's are stored in other places. Upstream saw it in
-    a GEMM with 4x2 waves.
+    a GEMM with 4x2 waves. On other GPUs only int4 operands have the order of neighbours.
 
     Fix: use four waves, or a smaller tile_n.
     """

@@ -276,6 +276,11 @@ class TileGemmTiles(TileGemmFields, ABC):
             self.arch, self.dtype, self.warp_tile_m, self.warp_tile_n, self.warp_tile_k,
         )  # fmt: skip
 
+    @property
+    def neighbouring_results(self) -> BoolExpr:
+        """Where CShuffle of 2026 stores a wave's warp tiles along N side by side, if told of several."""
+        return self.has("eight_wave_pipeline")
+
     @quantity
     def repeat_m(self) -> IntExpr:
         """Warp tiles that a wave computes along M."""

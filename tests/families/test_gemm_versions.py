@@ -71,6 +71,10 @@ def _codes(ck: str, given: dict[str, Any]) -> list[str]:
         # pre-shuffled weights take an access for every 16 bytes of a lane
         ({**SHUFFLED, **SQUARE, "dtype": "bf16", "dtype_c": "bf16", "warp_tile_k": 64},
          ["WARP001"], ["GEMM085"]),
+        # eight waves, of which CShuffle mixes columns up on gfx950
+        ({"wave_m": 4, "tile_m": 256}, [], []),
+        ({"wave_m": 4, "tile_m": 256, "arch": "gfx950"}, [], ["EPI011"]),
+        ({"wave_m": 4, "tile_m": 256, "dtype": "bf16_i4", "dtype_c": "bf16"}, [], ["EPI011"]),
         # four rows of A share a line of banks with B
         ({**NARROW, "arch": "gfx950"}, ["LDS004"], ["LDS004"]),
         (NARROW, [], []),

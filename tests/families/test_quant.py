@@ -154,6 +154,40 @@ def test_later_headers_lift_some_of_them() -> None:
     assert broken("2026.06", double_smem_buffer=True) == {"QUANT007"}
 
 
+MI350: dict[str, Any] = {"arch": "gfx950", "transpose_c": True}
+MI400: dict[str, Any] = {
+    "arch": "gfx1250", "tile_m": 32, "tile_n": 64, "warp_tile_m": 16, "warp_tile_n": 16,
+}  # fmt: skip
+EIGHT: dict[str, Any] = {"tile_m": 256, "wave_m": 4}
+
+
+@pytest.mark.parametrize(
+    ("changed", "june", "september"),
+    [
+        # a transposed C has longer warp tiles since
+        (MI350, set(), set()),
+        ({**MI350, "warp_tile_k": 64}, set(), set()),
+        ({**MI350, "dtype": "bf8", "warp_tile_k": 64}, set(), set()),
+        ({**MI350, "dtype": "bf8"}, {"WARP001"}, {"WARP001"}),
+        # gfx1250 multiplies 32x32x128
+        ({**MI400, "tile_m": 64, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 128},
+         set(), set()),
+        # half of an instruction, for C as computed
+        ({**MI400, "warp_tile_k": 32}, {"WARP002"}, set()),
+        ({**MI400, "warp_tile_k": 32, "transpose_c": True}, {"WARP002"}, {"GEMM084"}),
+        # eight waves, of which CShuffle mixes columns up on gfx950
+        ({**OTHERS, **EIGHT}, set(), set()),
+        ({**OTHERS, **EIGHT, "arch": "gfx950"}, {"EPI011"}, {"EPI011"}),
+        ({"variant": "bquant", **EIGHT, "arch": "gfx950"}, {"EPI011"}, {"EPI011"}),
+        ({"variant": "bquant", **EIGHT, "dtype": "fp8_i4"}, {"EPI011"}, {"EPI011"}),
+        ({"variant": "bquant", **EIGHT, "arch": "gfx950", "epilogue": "default"}, set(), set()),
+        ({"variant": "bquant", **EIGHT, "arch": "gfx950", "tile_n": 64}, set(), set()),
+    ],
+)  # fmt: skip
+def test_kernels_of_2026(changed: dict[str, Any], june: set[str], september: set[str]) -> None:
+    assert (broken("2026.06", **changed), broken("2026.09", **changed)) == (june, september)
+
+
 @pytest.mark.parametrize(
     ("scheduler", "codes"), [("intrawave", {"QPROB005"}), ("interwave", set())]
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
 from ckrules.constraints.scaled.words import TOKEN_BITS
-from ckrules.engine.expr import BoolExpr, all_of, const, implies, maximum
+from ckrules.engine.expr import BoolExpr, all_of, const, maximum
 from ckrules.engine.rules import rule
 
 _KERNEL = "ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel"
@@ -174,25 +174,25 @@ def scales_are_whole(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB045", "operands-of-scaled-experts-not-whole", kind="wrong-result", since="2026.06",
-    applies=lambda c: c.of_tokens & c.scaled_experts,
-    says=["A lies packed, whatever stride is given: stride_a = {stride_a}",
-          "N = {N} is not a multiple of the 32 columns whose scales are loaded at once",
+    applies=lambda c: c.of_tokens & c.scaled_experts & (c.dtype == "fp4"),
+    says=["N = {N} is not a multiple of the 32 columns whose scales are loaded at once",
           "K = {K} is not a multiple of the 256 whose scales are loaded at once"],
-    source=["ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: F8xMXF4FlatmmPipelineAgBgCrPolicy::MakeMXFP4_AAsyncLoadDramDescriptor (make_naive_tensor_descriptor_packed, K0 = cols / (K1 * K2); CK 2026.09, read in ROCm/rocm-libraries @ 925db99)",
-            "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: F8xMXF4FlatmmPipelineAGmemBGmemCRegV1::operator() (NXdlPack, KXdlPack; CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
-    accepts=[_SCALED, {**_SCALED, "dtype": "fp4"}],
-    rejects=[{**_SCALED, "stride_a": 1024}, {**_SCALED, "dtype": "fp4", "pad_k": True, "K": 640}],
+    source=[f"{_KERNEL}::MakeGemmTensorViews (AQUANT_Pipeline: scale_n_packs, scale_k_packs; CK 2026.09, read in ROCm/rocm-libraries @ 705d00c)",
+            "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: F8xMXF4FlatmmPipelineAGmemBGmemCRegV1::operator() (NXdlPack, KXdlPack; CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
+            "core/tensor/tile_scatter_gather.hpp: async_load_with_offset (page_idx_: rows of A are found by their stride; CK 2026.09, read in ROCm/rocm-libraries @ 44b5f7c)"],
+    accepts=[{**_SCALED, "dtype": "fp4"}, {**_SCALED, "dtype": "fp4", "stride_a": 1024}],
+    rejects=[{**_SCALED, "dtype": "fp4", "pad_n": True, "N": 528},
+             {**_SCALED, "dtype": "fp4", "pad_k": True, "K": 640}],
 )  # fmt: skip
 def operands_of_scaled_experts_are_whole(c: ScaledProblem) -> BoolExpr:
-    """Where instructions take the scales of experts' operands, A is packed and scales are whole.
+    """Of experts with 4 bits in both operands N has whole pairs of warp tiles, and K whole loads of scales.
 
-    Why: A is viewed as 128 bytes behind 128 bytes, without a stride, and what is left over along K
-    is outside of the view. A lane loads the scales of two columns and of two parts of K at once.
+    Why: what SPROB038 says of 4-bit weights beside a wider A. Rows of A may lie apart: the view
+    is of packed rows, but a row is found by its token and the stride.
 
     Fix: pad the operands and their scales.
     """
-    four = c.dtype == "fp4"  # SPROB038 asks of weights of 4 bits with A of 8
-    return all_of(c.stride_a == 0, implies(four, c.N % 32 == 0), implies(four, c.K % 256 == 0))
+    return all_of(c.N % 32 == 0, c.K % 256 == 0)
 
 
 @rule(

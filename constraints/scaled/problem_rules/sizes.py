@@ -229,11 +229,12 @@ def eight_waves_have_their_tiles(c: ScaledProblem) -> BoolExpr:
 @rule(
     "SPROB009", "strides-with-scales", kind="wrong-result",
     says=["pre-shuffled weights are packed, whatever stride is given: stride_b = {stride_b}",
-          "A of 4 bits is packed: stride_a = {stride_a}",
+          "A of mx_flatmm is packed, whatever stride is given: stride_a = {stride_a}",
           "rows of A overlap: stride_a = {stride_a}, K = {K}",
           "columns of B overlap: stride_b = {stride_b}, K = {K}",
           "rows of C overlap: stride_c = {stride_c}, {result_columns=}"],
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (kFlatK; read, not run)",
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMX_AAsyncLoadBytesDramWindow (make_naive_tensor_descriptor_packed; CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeCBlockWindow (read, not run)"],
     accepts=[{}, {"stride_a": 520, "stride_c": 1024}],
     rejects=[{"stride_b": 520}, {"stride_c": 8}],
@@ -241,9 +242,10 @@ def eight_waves_have_their_tiles(c: ScaledProblem) -> BoolExpr:
 def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
     """Strides are at least as long as what is contiguous, and pre-shuffled weights are packed.
 
-    A of 4 bits is packed, too.
+    A of mx_flatmm is packed, too.
 
-    Why: the kernels look at no stride. Host libraries here take no stride of 4-bit elements. Weights of flatmm are viewed as whole warp tiles, one behind
+    Why: the kernels look at no stride. mx_flatmm views A as packed rows, and host libraries here
+    take no stride of 4-bit elements. Weights of flatmm are viewed as whole warp tiles, one behind
     the other.
 
     Fix: use a larger stride, or none for packed tensors.

@@ -21,6 +21,16 @@ _MICRO: Mapping[str, Any] = {
     "variant": "mx_flatmm", "pipeline": "mx_flatmm", "arch": "gfx950", "dtype": "fp4",
     "scales": "per_1x32", "tile_k": 256, "warp_tile_k": 128,
 }  # fmt: skip
+#: Experts whose instructions take the scales of both operands.
+_SCALED: Mapping[str, Any] = {
+    "@ck": "2026.06", "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 2,
+    "arch": "gfx950", "dtype": "fp8_fp4", "scales": "per_1x32", "tile_m": 32, "tile_n": 256,
+    "tile_k": 256, "warp_tile_k": 128, "split_k": True, "experts": 8, "topk": 2,
+}  # fmt: skip
+_EXPERTS: Mapping[str, Any] = {
+    "@ck": "2026.06", "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 2,
+    "scales": "row_column", "split_k": True, "experts": 8, "topk": 2, "M": 1,
+}  # fmt: skip
 
 
 def _in_parts(c: ScaledProblem) -> BoolExpr:
@@ -113,20 +123,40 @@ def last_parts_are_whole_tiles(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB039", "parts-with-the-first-scales", kind="wrong-result",
-    applies=lambda c: c.micro,
+    applies=lambda c: c.micro | c.scaled_experts,
     says="every part of a sum takes the scales of the first: k_batch = {k_batch}",
-    source=["ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTileWindows (scale windows begin at K = 0)",
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel::MakeGemmTensorViews, MakeGemmTileWindows (AQUANT_Pipeline: views and windows of both scales begin at K = 0; CK 2026.09, read in ROCm/rocm-libraries @ 705d00c)",
+            "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTileWindows (scale windows begin at K = 0)",
             "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeScaleABlockWindow (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)"],
-    accepts=[_MICRO], rejects=[{**_MICRO, "k_batch": 2}],
+    accepts=[_MICRO, _SCALED], rejects=[{**_MICRO, "k_batch": 2}, {**_SCALED, "k_batch": 2}],
 )  # fmt: skip
 def parts_have_their_scales(c: ScaledProblem) -> BoolExpr:
-    """Sums of mx_flatmm are in one part.
+    """Sums of mx_flatmm, and of experts whose instructions take scales, are in one part.
 
     Why: a part begins at its own products, but at the scales of the first ones.
 
     Fix: use k_batch = 1.
     """
     return c.k_batch == 1
+
+
+@rule(
+    "SPROB046", "last-part-of-experts-elsewhere", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.of_tokens & (c.k_batch > 1),
+    says=("the last part of {last_part} products begins at the weights behind {k_batch - 1} parts of its "
+          "own length, and the others have {part_length}"),
+    source="ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel::SplitKBatchOffset (b_k_split_offset by splitted_k of the part itself; CK 2026.09, read in ROCm/rocm-libraries @ 705d00c)",
+    accepts=[{**_EXPERTS, "k_batch": 2}], rejects=[{**_EXPERTS, "K": 1152, "k_batch": 4}],
+)  # fmt: skip
+def parts_of_experts_are_alike(c: ScaledProblem) -> BoolExpr:
+    """The last part of a split sum of experts is as long as the others.
+
+    Why: where a part's weights begin is counted by its own length, and where its products of A do
+    by that of the others.
+
+    Fix: use a k_batch that divides K into whole block tiles.
+    """
+    return (c.last_part == c.part_length) | (c.last_part <= 0)  # SPROB020
 
 
 @rule(
