@@ -54,7 +54,9 @@ EXCEPT: Mapping[str, Any] = {
     # a kernel that hands on one buffer does not look at the switch
     "PIPE004": _one_buffer,
     # results that go from registers to memory are not shuffled through LDS
-    **dict.fromkeys(("EPI002", "EPI003", "EPI004", "EPI005", "EPI006", "EPI007"), _registers),
+    **dict.fromkeys(
+        ("EPI002", "EPI003", "EPI004", "EPI005", "EPI006", "EPI007", "EPI011"), _registers
+    ),
 }
 
 

@@ -159,6 +159,7 @@ MI400: dict[str, Any] = {
     "arch": "gfx1250", "tile_m": 32, "tile_n": 64, "warp_tile_m": 16, "warp_tile_n": 16,
 }  # fmt: skip
 EIGHT: dict[str, Any] = {"tile_m": 256, "wave_m": 4}
+WIDE: dict[str, Any] = {"arch": "gfx950", "wave_m": 1, "wave_n": 8, "tile_n": 256}
 
 
 @pytest.mark.parametrize(
@@ -182,6 +183,9 @@ EIGHT: dict[str, Any] = {"tile_m": 256, "wave_m": 4}
         ({"variant": "bquant", **EIGHT, "dtype": "fp8_i4"}, {"EPI011"}, {"EPI011"}),
         ({"variant": "bquant", **EIGHT, "arch": "gfx950", "epilogue": "default"}, set(), set()),
         ({"variant": "bquant", **EIGHT, "arch": "gfx950", "tile_n": 64}, set(), set()),
+        ({**SMALL, **WIDE}, {"EPI011"}, {"EPI011"}),
+        # which does not shuffle what it stores from registers
+        ({**SMALL, **WIDE, "permute_n": True}, set(), set()),
     ],
 )  # fmt: skip
 def test_kernels_of_2026(changed: dict[str, Any], june: set[str], september: set[str]) -> None:
