@@ -61,6 +61,11 @@ EXAMPLES: Mapping[str, Examples] = {
         ],
         rejects=[
             {"variant": "bwd_weight", "tile_k": 48},
+            {"@ck": "2025.11", "arch": "gfx90a", "tile_m": 16, "tile_n": 16, "tile_k": 48,
+             "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16, "vector_a": 16,
+             "vector_b": 16},
+            {"@ck": "2025.11", "variant": "bwd_data", "tile_m": 16, "tile_k": 48, "tile_n": 64,
+             "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16, "vector_a": 16},
             {"@ck": "2026.06", "variant": "bwd_weight", "arch": "gfx1201", "tile_k": 48},
             {"@ck": "2026.06", "tile_m": 64, "tile_n": 64, "tile_k": 192, "vector_a": 1,
              "vector_b": 1},
