@@ -28,8 +28,20 @@ EXAMPLES: Mapping[str, Examples] = {
     "PIPE014": Examples(rejects=[{"pipeline": "compv5", "variant": "bwd_weight"}]),
     "PIPE019": Examples(
         rejects=[
-            {"pipeline": "comp_async", "double_smem_buffer": True, "variant": variant}
-            for variant in ("bwd_data", "bwd_weight")
+            *(
+                {"pipeline": "comp_async", "double_smem_buffer": True, "variant": variant}
+                for variant in ("bwd_data", "bwd_weight")
+            ),
+            {"@ck": "2026.06", "arch": "gfx950", "pipeline": "basic_async_v1",
+             "variant": "bwd_weight", "dtype": "fp32", "tile_k": 32, "warp_tile_m": 16,
+             "warp_tile_n": 16, "vector_a": 4, "vector_b": 4},
+        ],
+    ),
+    "PIPE010": Examples(
+        accepts=[{"arch": "gfx950", "pipeline": "basic_async_v1", "variant": "bwd_weight"}],
+        rejects=[
+            {"arch": "gfx950", "pipeline": "comp_async", "double_smem_buffer": True,
+             "variant": "bwd_weight", "vector_a": 4},
         ],
     ),
     "VEC001": Examples(rejects=[{"tile_n": 96, "variant": "bwd_weight", "vector_b": 64}]),

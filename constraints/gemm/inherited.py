@@ -40,6 +40,10 @@ def _unshared(c: GemmQuantities) -> BoolExpr:
     return c.shuffled_b & (c.epilogue == "default")
 
 
+def _transposed(c: GemmQuantities) -> BoolExpr:
+    return c.a_transposed | c.b_transposed
+
+
 def _one_buffer(c: GemmQuantities) -> BoolExpr:
     return c.one_buffer
 
@@ -49,6 +53,8 @@ EXCEPT: Mapping[str, Any] = {
     **dict.fromkeys(PATTERNS, _shuffled),
     # B is not in LDS, so that nothing lies behind A
     "LDS004": _shuffled,
+    # of these GEMM028 says it
+    "PIPE010": _transposed,
     "WAVE002": _unshared,
     "WAVE003": _ungrouped,
     # a kernel that hands on one buffer does not look at the switch

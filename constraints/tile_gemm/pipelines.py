@@ -163,7 +163,8 @@ def widths_are_direct(c: TileGemm) -> BoolExpr:
 def direct_loads_have_width(c: TileGemm) -> BoolExpr:
     """Loads from global memory straight to LDS move as many bytes a lane as the GPU can.
 
-    Why: the instruction exists for a few widths only (4, 12 and 16 bytes on gfx950).
+    Why: the instruction exists for a few widths only (4, 12 and 16 bytes on gfx950). Operands that
+    LDS reads transpose go the same way.
 
     Fix: take a vector of 4 or 16 bytes.
     """
@@ -171,20 +172,20 @@ def direct_loads_have_width(c: TileGemm) -> BoolExpr:
 
 
 def _direct(c: TileGemm) -> BoolExpr:
-    plain: BoolExpr = ~c.a_transposed & ~c.b_transposed
-    return plain & c.pipeline.isin("basic_async_v1", "comp_async")
+    return c.pipeline.isin("basic_async_v1", "comp_async")
 
 
 @rule(
     "PIPE019", "transposed-tiles-straight-to-lds", kind="wrong-result",
-    applies=lambda c: c.pipeline == "comp_async",
+    applies=lambda c: _direct(c),
     says=["{pipeline} transposes no A, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: M is contiguous in it",
           "{pipeline} transposes no B, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: N is contiguous in it"],
-    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: a_lds_shape, b_lds_shape, is_a_load_tr_v, is_b_load_tr_v (CK 2025.11: run with GEMMs of gfx942; CK 2026.09: read)"],
+    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: a_lds_shape, b_lds_shape, is_a_load_tr_v, is_b_load_tr_v (CK 2025.11: run with GEMMs of gfx942; CK 2026.09: read)",
+            f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_async_v1.hpp: the same (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)"],
     accepts=[{"pipeline": "comp_async", "double_smem_buffer": True}], rejects=[],
 )  # fmt: skip
 def direct_tiles_keep_their_order(c: TileGemm) -> BoolExpr:
-    """comp_async takes operands with K contiguous, or ones that LDS reads transpose.
+    """comp_async and basic_async_v1 take operands with K contiguous, or ones that LDS reads transpose.
 
     Why: what goes straight to LDS passes no registers in which it could be transposed, and is read
     as if it had been. On gfx942, which has no transposing reads, nearly every result was wrong.
@@ -280,17 +281,19 @@ def basic_v1_reads_lds(c: TileGemm) -> BoolExpr:
 
 @rule(
     "PIPE017", "wave-groups-without-a-place", kind="wrong-result",
-    applies=lambda c: c.pipeline.isin("compv4", "compv6", "comp_async"),
+    applies=lambda c: c.pipeline.isin("compv4", "compv6", "comp_async", "basic_async_v1"),
     says=("{pipeline} computes one wave's part of the tile when waves have groups: "
           "num_wave_groups = {num_wave_groups}, expected 1"),
     source=["ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: UseDefaultScheduler leaves the waves out of the distributions of A, B and C (CK 2025.11: compv4 run)",
-            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_{{v4,v6,async}}_default_policy.hpp: GetBlockGemm"],
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_{{v4,v6,async}}_default_policy.hpp: GetBlockGemm",
+            f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_async_v1.hpp: Policy (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)"],
     accepts=[{"pipeline": "compv4", "double_smem_buffer": True}],
     rejects=[{"pipeline": "compv4", "double_smem_buffer": True, "num_wave_groups": 2},
-             {"@ck": "2026.06", "pipeline": "compv6", "num_wave_groups": 2}],
+             {"@ck": "2026.06", "pipeline": "compv6", "num_wave_groups": 2},
+             {"@ck": "2026.06", "pipeline": "basic_async_v1", "num_wave_groups": 2}],
 )  # fmt: skip
 def one_group_in_register_gemm(c: TileGemm) -> BoolExpr:
-    """compv4, compv6 and comp_async have a single wave group.
+    """compv4, compv6, comp_async and basic_async_v1 have a single wave group.
 
     Why: their block GEMM takes several groups for those of compv5, where each wave computes the
     whole tile. All waves then compute the first wave's part, and nobody the others'.
