@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ckrules.arch import of_release
 from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr, all_of, rel
@@ -16,7 +18,7 @@ _KERNELS = (
 _ALL = ("forward", "bwd_data", "bwd_weight")
 
 #: Directions whose kernels compile with a pipeline at all, by CK version.
-_USABLE = {
+_USABLE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "2025.11": {
         "basic_v1": _ALL, "mem": _ALL, "compv3": _ALL, "compv4": ("forward", "bwd_weight"),
         "compv5": _ALL,
