@@ -10,7 +10,7 @@ from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import RuleDef
 
 #: Rules on widths that are configured: a computed width divides the tile and a thread's share.
-ALWAYS_MET = ("VEC001", "VEC006", "VEC008", "PIPE006", "EPI008", "EPI010", "EPI012")
+ALWAYS_MET = ("VEC001", "VEC006", "VEC008", "PIPE006", "PIPE020", "EPI008", "EPI010", "EPI012")
 
 #: Rules whose fact is another for GEMMs, which have the scheduler default as well (GEMM029).
 OTHERWISE = ("PIPE016",)

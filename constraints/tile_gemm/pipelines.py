@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import BoolExpr, all_of, rel
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm/pipeline"
+#: A thread has 4 elements of A and of B, of which vectors are 8.
+_SMALL: Mapping[str, Any] = {
+    "tile_m": 16, "tile_n": 16, "tile_k": 16, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
+    "warp_tile_n": 16, "vector_c": 4,
+}  # fmt: skip
 
 
 @rule(
@@ -96,6 +104,32 @@ def hot_loop_has_loads(c: TileGemm) -> BoolExpr:
     Fix: narrow the vector, raise the tile or use fewer waves.
     """
     return loads_are_whole(c)
+
+
+@rule(
+    "PIPE020", "loop-without-loads", kind="compile", since="2026.06",
+    applies=lambda c: c.pipeline.isin("compv4", "comp_async") & c.a.sound & c.b.sound,
+    says=("{pipeline} schedules by whole vectors, but a thread's shares are {tile_m * tile_k // threads=} "
+          "of A and {tile_n * tile_k // threads=} of B, less than vector_a = {vector_a} and vector_b = {vector_b}"),
+    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v4.hpp: HotLoopScheduler divides by num_issue (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)",
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same (CK 2026.09, read in ROCm/rocm-libraries @ 01c432e)",
+            "compiled with clang 19 and clang 22: a division like it is not a constant integer, though nothing calls it"],
+    accepts=[{"pipeline": "compv4", "double_smem_buffer": True},
+             {"pipeline": "compv4", "double_smem_buffer": True, **_SMALL, "vector_b": 4}],
+    rejects=[{"pipeline": "compv4", "double_smem_buffer": True, **_SMALL}],
+)  # fmt: skip
+def hot_loop_has_a_load(c: TileGemm) -> BoolExpr:
+    """In compv4 and comp_async each thread issues a whole vector load of A or of B per K step.
+
+    Why: the hot loop is scheduled by the number of loads of both, and divides by it in constant
+    expressions. Other pipelines narrow the vector instead, or ask for more (PIPE006). Before
+    2026.06 the width was the computed one, which always fits.
+
+    Fix: narrow a vector, raise the tile or use fewer waves.
+    """
+    a = c.tile_m * c.tile_k // (c.threads * c.vector_a)
+    b = c.tile_n * c.tile_k // (c.threads * c.vector_b)
+    return a + b >= 1
 
 
 @rule(

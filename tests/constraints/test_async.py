@@ -70,3 +70,25 @@ def test_loads_end_before_the_epilogue(given: dict[str, Any], wrong: bool) -> No
     rules = problem_books.book(str(given.get("variant", "forward")), ck="2026.06")
     point = rules.point({**rules.vocabulary.baseline, **TWO, **POINTWISE, **given})
     assert ("PROB046" in [v.code for v in rules.violations(point)]) == wrong
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ({"vector_a": 8, "vector_b": 8}, ["PIPE020"]),
+        ({"vector_a": 4, "vector_b": 8}, []),
+        ({"vector_a": 8, "vector_b": 4}, []),
+        ({"vector_a": 8, "vector_b": 8, "tile_k": 32}, []),
+        ({"vector_a": 8, "vector_b": 8, "pipeline": "mem", "double_smem_buffer": False}, []),
+        ({"vector_a": 8, "vector_b": 4, "pipeline": "compv3", "double_smem_buffer": False},
+         ["PIPE006"]),
+    ],
+)  # fmt: skip
+def test_hot_loops_are_scheduled_by_loads(given: dict[str, Any], codes: list[str]) -> None:
+    """A wave has 4 elements of A and of B for each lane."""
+    small: dict[str, Any] = {
+        "pipeline": "compv4", "double_smem_buffer": True, "tile_m": 16, "tile_n": 16, "tile_k": 16,
+        "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16, "vector_c": 4,
+    }  # fmt: skip
+    assert _codes(**{**small, **given}) == codes
+    assert _codes("2025.11", **{**small, **given}) == []
