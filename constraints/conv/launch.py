@@ -79,12 +79,13 @@ def accumulators_fit_the_bound(c: ConvQuantities) -> BoolExpr:
     says=("block_per_cu = {block_per_cu} limits registers for nothing: {bound_blocks} blocks with "
           "{lds_bytes} bytes of LDS each do not fit the {shared_lds} bytes that SIMDs of {arch} share"),
     source=[*_SOURCE, "AMD CDNA 3 ISA reference, LDS of a compute unit",
-            "AMD RDNA 3 ISA reference, LDS of a work-group processor (compiled with clang 22 for gfx1100 and gfx1201: workgroup_processor_mode 1, and with 24 KB in 8 waves a bound of 10 is kept and one of 11 dropped)"],
+            "AMD RDNA 3 ISA reference, LDS of a work-group processor (compiled with clang 22 for gfx1100 and gfx1201: workgroup_processor_mode 1, and with 24 KB in 8 waves a bound of 10 is kept and one of 11 dropped)",
+            "llvm/lib/Target/AMDGPU/AMDGPUSubtarget.cpp: getOccupancyWithLocalMemSize (compiled with clang 22 for gfx950: with 30 KB in 6 waves a bound of 8 is kept, with 40 KB in 4 waves one of 5 dropped)"],
     accepts=[{"block_per_cu": 2}, {**_RDNA, "block_per_cu": 10}],
     rejects=[{"block_per_cu": 3}, {**_RDNA, "block_per_cu": 11}],
 )  # fmt: skip
 def bound_fits_lds(c: ConvQuantities) -> BoolExpr:
-    """The LDS that SIMDs share holds as many blocks as the launch bound means.
+    """The LDS that SIMDs share holds as many blocks as give one of them the waves of the launch bound.
 
     Why: the compiler keeps registers free for waves that LDS leaves no room for. It compiles and
     computes right. Four SIMDs share the LDS of a compute unit, on RDNA those of two compute units

@@ -133,12 +133,14 @@ class ConvQuantities(ConvFields):
 
     @quantity
     def bound_blocks(self) -> IntExpr:
-        """Blocks with which each SIMD that shares their LDS has as many waves as the launch bound.
+        """The fewest blocks of which a SIMD has as many waves as the launch bound.
 
-        Those SIMDs are of one compute unit, on RDNA of the two of a work-group processor.
+        They share the SIMDs, and the LDS, of one compute unit, on RDNA of the two of a work-group
+        processor.
         """
         waves = self.launch_threads // self.wave_size
-        return ite(self._simds == 0, 0, ceil_div(self.launch_blocks * registers.SIMDS, waves))
+        fewest = (self.launch_blocks - 1) * registers.SIMDS // waves + 1
+        return ite(self._simds == 0, 0, fewest)
 
     @quantity_in("bytes")
     def shared_lds(self) -> IntExpr:

@@ -56,6 +56,17 @@ def test_four_simds_of_rdna_share_the_lds_of_two_compute_units(gpu: str) -> None
     assert told == {8: [], 9: [], 10: [], 11: ["HW005"]}
 
 
+def test_waves_of_a_block_are_dealt_out_unevenly() -> None:
+    """Clang 22 keeps a bound of 8 for gfx950 with 30 KB in 6 waves: a SIMD has 8 of five blocks."""
+    kernel: dict[str, Any] = {
+        "arch": "gfx950", "tile_m": 96, "tile_n": 64, "tile_k": 96, "wave_m": 6, "wave_n": 1,
+        "warp_tile_m": 16, "warp_tile_n": 16, "block_per_cu": 8,
+    }  # fmt: skip
+    assert quantity("lds_bytes", **kernel) == 30720
+    assert quantity("bound_blocks", **kernel) == 5
+    assert quantity("bound_blocks", **{**kernel, "wave_m": 1, "block_per_cu": 2}) == 5
+
+
 @pytest.mark.parametrize(
     ("pipeline", "double", "blocks"),
     [("mem", False, 2), ("compv3", True, 1), ("compv4", True, 1), ("comp_async", False, 1),
