@@ -28,8 +28,20 @@ EXAMPLES: Mapping[str, Examples] = {
     "PIPE014": Examples(rejects=[{"pipeline": "compv5", "variant": "bwd_weight"}]),
     "PIPE019": Examples(
         rejects=[
-            {"pipeline": "comp_async", "double_smem_buffer": True, "variant": variant}
-            for variant in ("bwd_data", "bwd_weight")
+            *(
+                {"pipeline": "comp_async", "double_smem_buffer": True, "variant": variant}
+                for variant in ("bwd_data", "bwd_weight")
+            ),
+            {"@ck": "2026.06", "arch": "gfx950", "pipeline": "basic_async_v1",
+             "variant": "bwd_weight", "dtype": "fp32", "tile_k": 32, "warp_tile_m": 16,
+             "warp_tile_n": 16, "vector_a": 4, "vector_b": 4},
+        ],
+    ),
+    "PIPE010": Examples(
+        accepts=[{"arch": "gfx950", "pipeline": "basic_async_v1", "variant": "bwd_weight"}],
+        rejects=[
+            {"arch": "gfx950", "pipeline": "comp_async", "double_smem_buffer": True,
+             "variant": "bwd_weight", "vector_a": 4},
         ],
     ),
     "VEC001": Examples(rejects=[{"tile_n": 96, "variant": "bwd_weight", "vector_b": 64}]),
@@ -61,6 +73,11 @@ EXAMPLES: Mapping[str, Examples] = {
         ],
         rejects=[
             {"variant": "bwd_weight", "tile_k": 48},
+            {"@ck": "2025.11", "arch": "gfx90a", "tile_m": 16, "tile_n": 16, "tile_k": 48,
+             "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16, "vector_a": 16,
+             "vector_b": 16},
+            {"@ck": "2025.11", "variant": "bwd_data", "tile_m": 16, "tile_k": 48, "tile_n": 64,
+             "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16, "vector_a": 16},
             {"@ck": "2026.06", "variant": "bwd_weight", "arch": "gfx1201", "tile_k": 48},
             {"@ck": "2026.06", "tile_m": 64, "tile_n": 64, "tile_k": 192, "vector_a": 1,
              "vector_b": 1},

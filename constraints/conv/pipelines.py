@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ckrules.arch import of_release
 from ckrules.constraints.conv.quantities import ConvQuantities
 from ckrules.engine.expr import BoolExpr, all_of, rel
@@ -16,14 +18,14 @@ _KERNELS = (
 _ALL = ("forward", "bwd_data", "bwd_weight")
 
 #: Directions whose kernels compile with a pipeline at all, by CK version.
-_USABLE = {
+_USABLE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "2025.11": {
         "basic_v1": _ALL, "mem": _ALL, "compv3": _ALL, "compv4": ("forward", "bwd_weight"),
         "compv5": _ALL,
     },
     "2026.06": {
         "basic_v1": _ALL, "mem": _ALL, "compv3": _ALL, "compv4": _ALL, "compv5": _ALL,
-        "compv6": _ALL, "comp_async": _ALL, "wavelet": _ALL, "basic_async_v1": ("forward",),
+        "compv6": _ALL, "comp_async": _ALL, "wavelet": _ALL, "basic_async_v1": _ALL,
     },
 }  # fmt: skip
 USABLE = {
@@ -41,14 +43,19 @@ USABLE = {
     "PIPE001", "pipeline-not-for-this-direction", kind="compile",
     says="{variant} has no kernel with {pipeline}, {table usable_pipelines}",
     source=[f"{_DIR}/gemm_pipeline_ag*.hpp: operator() overloads for the windows of the conv kernels",
-            f"{_KERNELS}: RunGemm"],
-    accepts=[{}], rejects=[{"pipeline": "basic_v2"}],
+            f"{_KERNELS}: RunGemm",
+            f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_async_v1.hpp: is_a_col_major, is_b_row_major (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)",
+            "experimental/grouped_convolution_tile_instances/configs/backward_weight/profiler/nhwgc_fp16_streamk.conf: BASIC_ASYNC_V1 (CK 2026.06, read in ROCm/rocm-libraries @ 8c8d458)"],
+    issue="ROCm/rocm-libraries#5904",
+    accepts=[{}, {"@ck": "2026.06", "arch": "gfx950", "variant": "bwd_weight",
+                  "pipeline": "basic_async_v1"}],
+    rejects=[{"pipeline": "basic_v2"}],
 )  # fmt: skip
 def pipeline_is_usable(c: ConvQuantities) -> BoolExpr:
     """The direction's kernel compiles with the pipeline.
 
     Why: the kernel calls the pipeline with the windows and buffers of its direction, and not
-    every pipeline has such an overload. basic_async_v1 wants both operands with K contiguous.
+    every pipeline has such an overload.
 
     Fix: use mem or compv3, which every direction has.
     """
@@ -99,25 +106,6 @@ def compv5_is_for_gemm(c: ConvQuantities) -> BoolExpr:
     Fix: use mem or compv3, with one wave along K.
     """
     return c.pipeline != "compv5"
-
-
-@rule(
-    "PIPE009", "async-load-with-merged-groups", kind="compile", since="2026.06",
-    applies=lambda c: c.forward & (c.pipeline == "basic_async_v1"),
-    says=("{variant} with {pipeline} does not merge groups: num_groups_to_merge = "
-          "{num_groups_to_merge}, expected 1"),
-    source=f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_async_v1.hpp: A is an M x K window",
-    accepts=[{"arch": "gfx950", "pipeline": "basic_async_v1"}],
-    rejects=[{"arch": "gfx950", "pipeline": "basic_async_v1", "num_groups_to_merge": 4}],
-)  # fmt: skip
-def basic_async_wants_k_contiguous(c: ConvQuantities) -> BoolExpr:
-    """basic_async_v1 reads both operands with K contiguous, so no groups are merged.
-
-    Why: its windows are always M x K and N x K; merging makes A contiguous along M.
-
-    Fix: set num_groups_to_merge to 1.
-    """
-    return c.num_groups_to_merge == 1
 
 
 @rule(

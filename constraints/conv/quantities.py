@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ckrules.constraints.tile_gemm import registers
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
     BoolExpr,
@@ -132,6 +133,23 @@ class ConvQuantities(ConvFields):
 
     @quantity
     def bound_blocks(self) -> IntExpr:
-        """Blocks on a compute unit with which each SIMD has as many waves as the launch bound."""
-        simds: IntExpr = lookup(self.facts["simds"], self.arch)
-        return ceil_div(self.launch_blocks * simds, self.launch_threads // self.wave_size)
+        """The fewest blocks of which a SIMD has as many waves as the launch bound.
+
+        They share the SIMDs, and the LDS, of one compute unit, on RDNA of the two of a work-group
+        processor.
+        """
+        waves = self.launch_threads // self.wave_size
+        fewest = (self.launch_blocks - 1) * registers.SIMDS // waves + 1
+        return ite(self._simds == 0, 0, fewest)
+
+    @quantity_in("bytes")
+    def shared_lds(self) -> IntExpr:
+        """LDS that the SIMDs have of which each works on a part of a block's waves."""
+        capacity: IntExpr = lookup(self.facts["lds_capacity"], self.arch)
+        return capacity * (registers.SIMDS // maximum(self._simds, 1))
+
+    @property
+    def _simds(self) -> IntExpr:
+        """SIMDs of a compute unit, 0 where nobody has said."""
+        node: IntExpr = lookup(self.facts["simds"], self.arch)
+        return node

@@ -10,7 +10,7 @@ from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import RuleDef
 
 #: Rules on widths that are configured: a computed width divides the tile and a thread's share.
-ALWAYS_MET = ("VEC001", "VEC006", "VEC008", "PIPE006", "EPI008", "EPI010", "EPI012")
+ALWAYS_MET = ("VEC001", "VEC006", "VEC008", "PIPE006", "PIPE020", "EPI008", "EPI010", "EPI012")
 
 #: Rules whose fact is another for GEMMs, which have the scheduler default as well (GEMM029).
 OTHERWISE = ("PIPE016",)
@@ -40,6 +40,10 @@ def _unshared(c: GemmQuantities) -> BoolExpr:
     return c.shuffled_b & (c.epilogue == "default")
 
 
+def _transposed(c: GemmQuantities) -> BoolExpr:
+    return c.a_transposed | c.b_transposed
+
+
 def _one_buffer(c: GemmQuantities) -> BoolExpr:
     return c.one_buffer
 
@@ -49,6 +53,8 @@ EXCEPT: Mapping[str, Any] = {
     **dict.fromkeys(PATTERNS, _shuffled),
     # B is not in LDS, so that nothing lies behind A
     "LDS004": _shuffled,
+    # of these GEMM028 says it
+    "PIPE010": _transposed,
     "WAVE002": _unshared,
     "WAVE003": _ungrouped,
     # a kernel that hands on one buffer does not look at the switch

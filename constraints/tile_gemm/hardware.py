@@ -97,7 +97,7 @@ def lds_fits(c: TileGemm) -> BoolExpr:
     says="rows of K are swizzled in LDS: tile_k = {tile_k} is not a power of two",
     source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: MakeALdsBlockDescriptor, MakeBLdsBlockDescriptor",
             "ops/grouped_convolution/pipeline/grouped_conv_universal_pipeline_ag_bg_cr_policy.hpp: the same for basic_v1, mem, compv3 and wavelet (CK 2026.06)",
-            "core/algorithm/coordinate_transform.hpp: xor_t, a ^ (b % length) (CK 2025.11: run)"],
+            "core/algorithm/coordinate_transform.hpp: xor_t, a ^ (b % length) (CK 2025.11: run, with K contiguous in both, in A and in none)"],
     accepts=[], rejects=[],
 )  # fmt: skip
 def lds_rows_are_powers(c: TileGemm) -> BoolExpr:
@@ -106,13 +106,14 @@ def lds_rows_are_powers(c: TileGemm) -> BoolExpr:
     Why: rows are swizzled by an exclusive or with the row number modulo the row's length in
     vectors, which stays inside the row only if that length is a power of two, or a multiple of
     one that no row number reaches. Nothing asserts it. (Of the tiles with K contiguous in global
-    memory VEC003 and VEC005 leave few.)
+    memory VEC003 and VEC005 leave those of which a thread loads 3, 6 or 12 elements side by side.)
 
     Fix: use a power of two for tile_k.
     """
     if c.since("2026.06"):
         return is_pow2(c.tile_k)
-    return is_pow2(c.tile_k) | (_few_rows(c, c.tile_m) & _few_rows(c, c.tile_n))
+    a = c.a_transpose_load | _few_rows(c, c.tile_m)
+    return is_pow2(c.tile_k) | (a & (c.b_transpose_load | _few_rows(c, c.tile_n)))
 
 
 def _few_rows(c: TileGemm, rows: IntExpr) -> BoolExpr:
@@ -133,12 +134,11 @@ def _few_rows(c: TileGemm, rows: IntExpr) -> BoolExpr:
 
 
 def _swizzled(c: TileGemm) -> BoolExpr:
-    """An operand uses the swizzled layout, and its distribution does not refuse such a K.
-
-    Before 2026.06 that is where neither operand has K contiguous.
-    """
+    """An operand uses the swizzled layout, and its distribution does not refuse such a K."""
     if not c.since("2026.06"):
-        return c.a_transposed & c.b_transposed & ~c.a_transpose_load
+        loaded = _loads_rows(c.a_transposed, c.a) & _loads_rows(c.b_transposed, c.b)
+        swizzles = c.pipeline.isin("basic_v1", "mem", "compv3", "compv4", "compv5", "compv6")
+        return loaded & swizzles & ~(c.a_transpose_load & c.b_transpose_load)
     # compv4 loads straight to LDS where it can; with padded rows the GEMMs' layout has no swizzle
     turned = c.a_transposed | c.b_transposed
     direct = c.has("async_pipelines") & (c.pipeline == "compv4") & ~turned

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import BoolExpr, all_of, rel
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm/pipeline"
+#: A thread has 4 elements of A and of B, of which vectors are 8.
+_SMALL: Mapping[str, Any] = {
+    "tile_m": 16, "tile_n": 16, "tile_k": 16, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
+    "warp_tile_n": 16, "vector_c": 4,
+}  # fmt: skip
 
 
 @rule(
@@ -99,6 +107,32 @@ def hot_loop_has_loads(c: TileGemm) -> BoolExpr:
 
 
 @rule(
+    "PIPE020", "loop-without-loads", kind="compile", since="2026.06",
+    applies=lambda c: c.pipeline.isin("compv4", "comp_async") & c.a.sound & c.b.sound,
+    says=("{pipeline} schedules by whole vectors, but a thread's shares are {tile_m * tile_k // threads=} "
+          "of A and {tile_n * tile_k // threads=} of B, less than vector_a = {vector_a} and vector_b = {vector_b}"),
+    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_v4.hpp: HotLoopScheduler divides by num_issue (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)",
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: the same (CK 2026.09, read in ROCm/rocm-libraries @ 01c432e)",
+            "compiled with clang 19 and clang 22: a division like it is not a constant integer, though nothing calls it"],
+    accepts=[{"pipeline": "compv4", "double_smem_buffer": True},
+             {"pipeline": "compv4", "double_smem_buffer": True, **_SMALL, "vector_b": 4}],
+    rejects=[{"pipeline": "compv4", "double_smem_buffer": True, **_SMALL}],
+)  # fmt: skip
+def hot_loop_has_a_load(c: TileGemm) -> BoolExpr:
+    """In compv4 and comp_async each thread issues a whole vector load of A or of B per K step.
+
+    Why: the hot loop is scheduled by the number of loads of both, and divides by it in constant
+    expressions. Other pipelines narrow the vector instead, or ask for more (PIPE006). Before
+    2026.06 the width was the computed one, which always fits.
+
+    Fix: narrow a vector, raise the tile or use fewer waves.
+    """
+    a = c.tile_m * c.tile_k // (c.threads * c.vector_a)
+    b = c.tile_n * c.tile_k // (c.threads * c.vector_b)
+    return a + b >= 1
+
+
+@rule(
     "PIPE007", "compv5-k-not-shared", kind="compile",
     applies=lambda c: c.pipeline == "compv5",
     says=("{pipeline} shares K among half of its {waves} waves: tile_k = {tile_k} is not "
@@ -163,7 +197,8 @@ def widths_are_direct(c: TileGemm) -> BoolExpr:
 def direct_loads_have_width(c: TileGemm) -> BoolExpr:
     """Loads from global memory straight to LDS move as many bytes a lane as the GPU can.
 
-    Why: the instruction exists for a few widths only (4, 12 and 16 bytes on gfx950).
+    Why: the instruction exists for a few widths only (4, 12 and 16 bytes on gfx950). Operands that
+    LDS reads transpose go the same way.
 
     Fix: take a vector of 4 or 16 bytes.
     """
@@ -171,20 +206,20 @@ def direct_loads_have_width(c: TileGemm) -> BoolExpr:
 
 
 def _direct(c: TileGemm) -> BoolExpr:
-    plain: BoolExpr = ~c.a_transposed & ~c.b_transposed
-    return plain & c.pipeline.isin("basic_async_v1", "comp_async")
+    return c.pipeline.isin("basic_async_v1", "comp_async")
 
 
 @rule(
     "PIPE019", "transposed-tiles-straight-to-lds", kind="wrong-result",
-    applies=lambda c: c.pipeline == "comp_async",
+    applies=lambda c: _direct(c),
     says=["{pipeline} transposes no A, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: M is contiguous in it",
           "{pipeline} transposes no B, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: N is contiguous in it"],
-    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: a_lds_shape, b_lds_shape, is_a_load_tr_v, is_b_load_tr_v (CK 2025.11: run with GEMMs of gfx942; CK 2026.09: read)"],
+    source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: a_lds_shape, b_lds_shape, is_a_load_tr_v, is_b_load_tr_v (CK 2025.11: run with GEMMs of gfx942; CK 2026.09: read)",
+            f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_async_v1.hpp: the same (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)"],
     accepts=[{"pipeline": "comp_async", "double_smem_buffer": True}], rejects=[],
 )  # fmt: skip
 def direct_tiles_keep_their_order(c: TileGemm) -> BoolExpr:
-    """comp_async takes operands with K contiguous, or ones that LDS reads transpose.
+    """comp_async and basic_async_v1 take operands with K contiguous, or ones that LDS reads transpose.
 
     Why: what goes straight to LDS passes no registers in which it could be transposed, and is read
     as if it had been. On gfx942, which has no transposing reads, nearly every result was wrong.
@@ -280,17 +315,19 @@ def basic_v1_reads_lds(c: TileGemm) -> BoolExpr:
 
 @rule(
     "PIPE017", "wave-groups-without-a-place", kind="wrong-result",
-    applies=lambda c: c.pipeline.isin("compv4", "compv6", "comp_async"),
+    applies=lambda c: c.pipeline.isin("compv4", "compv6", "comp_async", "basic_async_v1"),
     says=("{pipeline} computes one wave's part of the tile when waves have groups: "
           "num_wave_groups = {num_wave_groups}, expected 1"),
     source=["ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: UseDefaultScheduler leaves the waves out of the distributions of A, B and C (CK 2025.11: compv4 run)",
-            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_{{v4,v6,async}}_default_policy.hpp: GetBlockGemm"],
+            f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_{{v4,v6,async}}_default_policy.hpp: GetBlockGemm",
+            f"{_DIR}/gemm_pipeline_agmem_bgmem_creg_async_v1.hpp: Policy (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)"],
     accepts=[{"pipeline": "compv4", "double_smem_buffer": True}],
     rejects=[{"pipeline": "compv4", "double_smem_buffer": True, "num_wave_groups": 2},
-             {"@ck": "2026.06", "pipeline": "compv6", "num_wave_groups": 2}],
+             {"@ck": "2026.06", "pipeline": "compv6", "num_wave_groups": 2},
+             {"@ck": "2026.06", "pipeline": "basic_async_v1", "num_wave_groups": 2}],
 )  # fmt: skip
 def one_group_in_register_gemm(c: TileGemm) -> BoolExpr:
-    """compv4, compv6 and comp_async have a single wave group.
+    """compv4, compv6, comp_async and basic_async_v1 have a single wave group.
 
     Why: their block GEMM takes several groups for those of compv5, where each wave computes the
     whole tile. All waves then compute the first wave's part, and nobody the others'.

@@ -27,7 +27,7 @@ from ckrules.engine.expr import (
 from ckrules.engine.rules.book import quantity, quantity_in
 
 #: Pipelines whose block GEMM takes A and B from registers, and asserts nothing about the tile.
-_FROM_REGISTERS = ("compv4", "compv5", "compv6", "comp_async")
+_FROM_REGISTERS = ("compv4", "compv5", "compv6", "comp_async", "basic_async_v1")
 
 
 def widest(

@@ -59,7 +59,7 @@ class PlainGemm(TileGemm):
 #: Rules that computed widths always meet: these divide the tile and a thread's share of it.
 ALWAYS_MET = {
     "2025.11": {"VEC001", "VEC006", "VEC008", "EPI008", "EPI012"},
-    "2026.06": {"VEC001", "VEC008", "PIPE006", "EPI001", "EPI008", "EPI010", "EPI012"},
+    "2026.06": {"VEC001", "VEC008", "PIPE006", "PIPE020", "EPI001", "EPI008", "EPI010", "EPI012"},
 }
 TURNED = {"layout_a": "column", "layout_b": "row"}
 _ASYNC = {"arch": "gfx950", "pipeline": "basic_async_v1"}

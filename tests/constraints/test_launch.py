@@ -15,6 +15,7 @@ from tests.cli.run import legal, run
 FORWARD = book("forward")
 BASE = FORWARD.vocabulary.baseline
 
+BOUNDS = (8, 9, 10, 11)
 #: VGPRs (gfx908: and as many AccVGPRs) of a kernel with 300 live values by waves of a SIMD
 #: (amdgpu_waves_per_eu), compiled with clang 19 at -O2.
 MEASURED = {
@@ -34,6 +35,36 @@ def quantity(name: str, **fields: Any) -> Any:
 def test_registers_under_a_bound_are_the_compilers(gpu: str) -> None:
     for blocks, registers in MEASURED[gpu].items():
         assert quantity("bound_vgprs", arch=gpu, block_per_cu=blocks) == registers, blocks
+
+
+@pytest.mark.parametrize("gpu", ["gfx1100", "gfx1201"])
+def test_four_simds_of_rdna_share_the_lds_of_two_compute_units(gpu: str) -> None:
+    """Clang 22 keeps a bound of 10 with 24 KB in 8 waves, and drops one of 11."""
+    kernel: dict[str, Any] = {
+        "arch": gpu, "tile_m": 128, "tile_n": 64, "wave_m": 4, "wave_n": 2, "warp_tile_m": 16,
+        "warp_tile_n": 16,
+    }  # fmt: skip
+    assert quantity("lds_bytes", **kernel) == 24576
+    assert quantity("shared_lds", **kernel) == 131072
+    fits = {n: quantity("bound_blocks", **kernel, block_per_cu=n) * 24576 <= 131072 for n in BOUNDS}
+    assert fits == {8: True, 9: True, 10: True, 11: False}
+    strict = book("forward", profile="fast")
+    told = {
+        n: [v.code for v in strict.violations({**BASE, **kernel, "block_per_cu": n})]
+        for n in BOUNDS
+    }
+    assert told == {8: [], 9: [], 10: [], 11: ["HW005"]}
+
+
+def test_waves_of_a_block_are_dealt_out_unevenly() -> None:
+    """Clang 22 keeps a bound of 8 for gfx950 with 30 KB in 6 waves: a SIMD has 8 of five blocks."""
+    kernel: dict[str, Any] = {
+        "arch": "gfx950", "tile_m": 96, "tile_n": 64, "tile_k": 96, "wave_m": 6, "wave_n": 1,
+        "warp_tile_m": 16, "warp_tile_n": 16, "block_per_cu": 8,
+    }  # fmt: skip
+    assert quantity("lds_bytes", **kernel) == 30720
+    assert quantity("bound_blocks", **kernel) == 5
+    assert quantity("bound_blocks", **{**kernel, "wave_m": 1, "block_per_cu": 2}) == 5
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ BOOKS = Books("2025.11")
 PLAIN = "warp_tile_m == warp_tile_n & num_wave_groups == 1 & wave_k == 1 & tile_m * tile_n <= 8192"
 
 
-def drawn(variant: str, arch: str, n: int) -> list[dict[str, Any]]:
+def drawn(variant: str, arch: str, n: int, *where: str) -> list[dict[str, Any]]:
     """Legal kernels whose way is modelled."""
     given = {"variant": variant, "arch": arch, "dtype": "fp16"}
     words = "pipeline in ['basic_v1', 'mem', 'compv3', 'compv4', 'compv6']"
-    space = select(BOOKS, given, [PLAIN, words]).space
+    space = select(BOOKS, given, [PLAIN, words, *where]).space
     return [dict(p) for p in space.sample(n, seed=7)]
 
 
@@ -40,6 +40,41 @@ def test_every_element_goes_its_way_once(variant: str, arch: str) -> None:
         assert isinstance(found, LdsMap), (point, found)
         ends = [_all_of(operand) for operand in found.operands]
         assert ends[0] <= found.operands[1].layout.start, "B begins behind A"
+
+
+@pytest.mark.parametrize("variant", ["forward", "bwd_data", "bwd_weight"])
+def test_rows_that_are_not_a_power_of_two_long_keep_their_elements_apart(variant: str) -> None:
+    """Rows of 48, 96 or 192 elements are swizzled into the next row unless rows are few."""
+    points = drawn(variant, "gfx90a", 12, "tile_k % 3 == 0", "warp_tile_m in [16, 32]")
+    assert points or variant != "bwd_weight", "rows of 192 elements are multiples of 16 vectors"
+    for point in points:
+        found = mapped(point)
+        assert isinstance(found, LdsMap), (point, found)
+        assert _all_of(found.operands[0]) <= found.operands[1].layout.start
+        _all_of(found.operands[1])
+
+
+@pytest.mark.parametrize(
+    ("variant", "arch", "change"),
+    [
+        ("forward", "gfx90a", {"tile_n": 16, "vector_b": 16}),
+        ("forward", "gfx1100", {"tile_m": 32, "tile_n": 32, "wave_m": 2, "wave_n": 2,
+                                "vector_b": 16}),
+        ("bwd_data", "gfx90a", {}),
+        ("bwd_data", "gfx950", {"tile_k": 96, "wave_n": 2}),
+    ],
+)  # fmt: skip
+def test_kernels_that_computed_wrong_with_such_rows(
+    variant: str, arch: str, change: dict[str, Any]
+) -> None:
+    """Each ran on the emulator, with other results than the reference (CK 2025.11)."""
+    book = BOOKS.of(variant)
+    point = {
+        **book.vocabulary.baseline, "variant": variant, "arch": arch, "tile_m": 16, "tile_n": 64,
+        "tile_k": 48, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16, "warp_tile_n": 16,
+        "vector_a": 16, "vector_c": 4, **change,
+    }  # fmt: skip
+    assert [v.code for v in book.violations(point)] == ["LDS002"]
 
 
 def _all_of(operand: OperandMap) -> int:

@@ -15,6 +15,9 @@ _SCOPED: Mapping[str, Any] = {"variant": "bwd_weight", "arch": "gfx1250", "@ck":
 _PAIR: Mapping[str, Any] = {
     "variant": "bwd_weight", "pipeline": "mem", "wave_n": 1, "num_wave_groups": 2,
 }  # fmt: skip
+_ASYNC: Mapping[str, Any] = {
+    "arch": "gfx950", "pipeline": "comp_async", "double_smem_buffer": True,
+}  # fmt: skip
 _COMPV3 = "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp"
 
 
@@ -389,3 +392,41 @@ def one_group_adds_parts(c: ConvProblem) -> BoolExpr:
     Fix: set split_k to 1.
     """
     return c.k_batch == 1
+
+
+@rule(
+    "PROB046", "async-loads-under-way-in-epilogue", kind="wrong-result", since="2026.06",
+    applies=lambda c: all_of(
+        c.pipeline == "comp_async", c.epilogue == "cshuffle", c.waves > 1, c.streamk == "off",
+        c.has("async_pipelines"),
+    ),
+    says=("{pipeline} of {wave_m}x{wave_n}x{wave_k} waves in {variant} leaves loads to LDS under way "
+          "where the epilogue writes: a sum has an even number of block tiles, four or more, of "
+          "tile_k = {tile_k}, split_k = {k_batch}"),
+    source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: GlobalPrefetchAsync to window 0, TailNumber::Two behind a loop (CK 2026.09, read in ROCm/rocm-libraries @ 01c432e)",
+            f"{KERNELS}_backward_weight_kernel.hpp: RunGemm (pipeline and epilogue with one smem_ptr)"],
+    accepts=[_ASYNC, {**_ASYNC, "C": 128, "filter_h": 1, "filter_w": 1, "left_pad_h": 0,
+                      "left_pad_w": 0, "right_pad_h": 0, "right_pad_w": 0}],
+    rejects=[{**_ASYNC, "C": 256, "filter_h": 1, "filter_w": 1, "left_pad_h": 0, "left_pad_w": 0,
+              "right_pad_h": 0, "right_pad_w": 0}],
+)  # fmt: skip
+def loads_to_lds_end_before_epilogue(c: ConvProblem) -> BoolExpr:
+    """comp_async with cshuffle and several waves sums an odd number of block tiles, or two.
+
+    Why: as of GEMMs (GPROB030): its loop loads one tile more, beyond the sum, straight to the LDS
+    that cshuffle writes then. Only the tail of three waits for these loads; a wave that is ahead
+    is overwritten by those of another.
+
+    Fix: use another tile_k or split_k, the epilogue default, basic_async_v1 or compv4.
+    """
+    parts = c.k_batch * c.tile_k
+    data = [_loads_end(ceil_div(c.group_k * taps, parts)) for taps in c.data_gemm_taps]
+    return all_of(
+        implies(c.forward, _loads_end(ceil_div(c.group_c * c.filter_taps, parts))),
+        implies(c.bwd_weight, _loads_end(ceil_div(c.N * c.output_points, parts))),
+        implies(c.variant == "bwd_data", all_of(*data)),
+    )
+
+
+def _loads_end(tiles: IntExpr) -> BoolExpr:
+    return (tiles % 2 == 1) | (tiles <= 2)
