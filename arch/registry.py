@@ -31,6 +31,8 @@ def normalize(name: str) -> str:
     >>> normalize("GFX90a:sramecc+:xnack-")
     'gfx90a'
     """
+    if not isinstance(name, str):
+        raise UsageError(f"arch = {name!r} is not a string")
     base, *suffixes = name.strip().lower().split(":")
     for suffix in suffixes:
         if not _SUFFIX.fullmatch(suffix):

@@ -25,6 +25,7 @@ from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.pending import Pending, start
 from ckrules.runtime.problem_text import asked_for
 from ckrules.support.errors import UsageError
+from ckrules.support.plain_values import several, whole
 from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ class Dispatcher:
         waited for and not built twice.
 
         Args:
-            kernels: Names, mappings of fields, or `ckrules.kernels.config.Config`.
+            kernels: Names, mappings of fields, or `ckrules.kernels.config.Config`; or one of them.
             ck: The CK release; None: that of the folder's kernels.
 
         Raises:
@@ -229,6 +230,9 @@ class Dispatcher:
         from ckrules.runtime import jit_requests
 
         books = jit_requests.books(ck, self._kernels)
+        if isinstance(kernels, (Mapping, Config)):
+            kernels = (kernels,)
+        kernels = several("kernels", kernels)
         configs = [jit_requests.config(each, books, self.arch) for each in kernels]
         wanted = self.cache.wanted(configs, books) if configs else []
         return start(self._builders(), self.cache, wanted, self._add)
@@ -252,7 +256,7 @@ class Dispatcher:
             problem: As for `select`.
             variant: As for `select`.
             count: How many kernels.
-            where: Conditions on the kernels, as ``--where`` takes them.
+            where: Conditions on the kernels, as ``--where`` takes them, or one.
             ck: The CK release; None: that of the folder's kernels.
             wanted: Values of fields; all that say what is computed have to be given.
 
@@ -262,6 +266,7 @@ class Dispatcher:
         """
         from ckrules.runtime import jit_requests
 
+        count, where = whole("count", count, 1), several("where", where)
         asked, fields = asked_for(problem, variant, wanted, self._kernels)
         if self.supported(asked, **fields):
             return Pending()

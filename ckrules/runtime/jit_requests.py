@@ -38,8 +38,10 @@ def config(given: Any, books: Books, arch: str) -> Config:
         found = given
     elif isinstance(given, str):
         found = config_from_name(given, books, arch=arch)
-    else:
+    elif isinstance(given, Mapping):
         found = config_from_mapping(given, books, arch=arch)
+    else:
+        raise UsageError(f"a kernel is a name or a mapping of fields, not {given!r}")
     if found.point["arch"] != arch:
         raise UsageError(f"{found.name}: for {found.point['arch']}, and the dispatcher for {arch}")
     return found

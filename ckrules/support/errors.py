@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import Any
 
 
 class CkrulesError(Exception):
-    """Base of every error that ckrules raises on purpose."""
+    """Base of every error that ckrules raises on purpose; pools of processes return them."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[CkrulesError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    """An error from another process, whose class may be made from other arguments."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UsageError(CkrulesError, ValueError):

@@ -215,7 +215,7 @@ SLIPS: list[tuple[Callable[[], Any], str]] = [
     (lambda: SPACE.contains_columns(3), "columns are a mapping"),
     (lambda: SPACE.contains_columns({**POINT, "m": 3}), "column m is not a list of values"),
     (lambda: SPACE.contains_columns({n: [[v]] for n, v in POINT.items()}), "single values"),
-    (lambda: k.parse(3, {}), "`3` is not a text"),
+    (lambda: k.parse(3, {}), "`3` is not a string"),
     (lambda: k.parse("m", [M]), "expressions by name"),
     (lambda: k.rel("t", M), "'t' is not a table"),
     (lambda: k.Table("t", "a", [1]), "rows are not a mapping"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -122,3 +123,28 @@ def test_what_takes_long_runs_where_it_is_named(args: tuple[str, ...], run: bool
 @pytest.mark.parametrize("script", [".ci/run", "scripts/toolchain.sh", "scripts/action.sh"])
 def test_scripts_are_programs_of_bash(script: str) -> None:
     assert subprocess.run(["bash", "-n", script], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, ["--", "."]),
+        ({"INPUT_PATHS": "\n\n", "INPUT_ARGS": "\n"}, ["--", "."]),
+        ({"INPUT_PATHS": "  a b.names  \r\n-x.names\r\n"}, ["--", "a b.names", "-x.names"]),
+        ({"INPUT_ARGS": "--ignore\r\nCFG001\r\n"}, ["--ignore", "CFG001", "--", "."]),
+        ({"INPUT_SARIF": "a.sarif\n"}, [".", "--", "."]),
+    ],
+)
+def test_the_action_reads_lines(given: dict[str, str], words: list[str], tmp_path: Path) -> None:
+    """Ends of lines of Windows, blanks and empty lines are no part of paths and arguments."""
+    program = tmp_path / "ckrules"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>"{tmp_path}/said"\necho >>a.sarif\n')
+    program.chmod(0o755)
+    out = tmp_path / "outputs"
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_OUTPUT": str(out), **given}
+    script = ["bash", str(ROOT / "scripts/action.sh")]
+    subprocess.run(script, cwd=tmp_path, env=environment, check=True, stdin=subprocess.DEVNULL)
+    said = (tmp_path / "said").read_text().splitlines()
+    own = said[said.index("--") + 1 :] if "INPUT_SARIF" in given else said
+    assert [w for w in own if w not in ("check", "--format", "github")] == words
+    assert not out.exists() or out.read_text() == "sarif=a.sarif\n"

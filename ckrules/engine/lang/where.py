@@ -29,14 +29,14 @@ def parse(text: str, fields: Mapping[str, Any]) -> Any:
 
     Raises:
         ExpressionError: With the column of what is wrong and the nearest known name.
-        UsageError: For what is not a text, and fields that are not nodes by name.
+        UsageError: For what is not a string, and fields that are not nodes by name.
 
     >>> from ckrules.engine.expr.variables import Int
     >>> parse("a % 2 == 0 and 1 <= a <= 6", {"a": Int("a", range(8))})
     a % 2 == 0 & a >= 1 & a <= 6
     """
     if not isinstance(text, str):
-        raise UsageError(f"`{text!r}` is not a text")
+        raise UsageError(f"`{text!r}` is not a string")
     if not isinstance(fields, Mapping):
         raise UsageError("the fields of a text are expressions by name")
     source, origin = _words_for_operators(checked(text))
