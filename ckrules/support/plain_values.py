@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from operator import index
 from typing import Any
 
@@ -26,11 +27,9 @@ def plain(value: Any) -> Any:
         return value
     if kind.__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
         return value.tolist()
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__index__(value)
-    return float.__float__(value) if isinstance(value, float) else value
+    if isinstance(value, Enum) and isinstance(value, (str, int)):
+        return value.value
+    return value
 
 
 def whole(name: str, value: Any, least: int) -> int:

@@ -22,7 +22,10 @@ PROBLEM = "N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1"
         (lambda d: d.declare(NAME[:-3]), "kernel name, column"),
         (lambda d: d.declare({"variant": "forwrd"}), "did you mean 'forward'"),
         (lambda d: d.ensure(PROBLEM, "forward", count=0), "count = 0: expected"),
-        (lambda d: d.ensure(PROBLEM, "forward", dtype="fp16", where="tile_mm > 2"), "did you mean tile_m"),
+        (
+            lambda d: d.ensure(PROBLEM, "forward", dtype="fp16", where="tile_mm > 2"),
+            "did you mean tile_m",
+        ),
         (lambda d: Dispatcher(None, arch=["gfx942"]), "arch = .* is not a string"),  # type: ignore[arg-type]  # the slip
     ],
 )
