@@ -234,7 +234,7 @@ def eight_waves_have_their_tiles(c: ScaledProblem) -> BoolExpr:
           "columns of B overlap: stride_b = {stride_b}, K = {K}",
           "rows of C overlap: stride_c = {stride_c}, {result_columns=}"],
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (kFlatK; read, not run)",
-            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMX_AAsyncLoadBytesDramWindow (make_naive_tensor_descriptor_packed; CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMX_AAsyncLoadBytesDramWindow, make_naive_tensor_descriptor_packed (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeCBlockWindow (read, not run)"],
     accepts=[{}, {"stride_a": 520, "stride_c": 1024}],
     rejects=[{"stride_b": 520}, {"stride_c": 8}],

@@ -125,7 +125,7 @@ def last_parts_are_whole_tiles(c: ScaledProblem) -> BoolExpr:
     "SPROB039", "parts-with-the-first-scales", kind="wrong-result",
     applies=lambda c: c.micro | c.scaled_experts,
     says="every part of a sum takes the scales of the first: k_batch = {k_batch}",
-    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel::MakeGemmTensorViews, MakeGemmTileWindows (AQUANT_Pipeline: views and windows of both scales begin at K = 0; CK 2026.09, read in ROCm/rocm-libraries @ 705d00c)",
+    source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel::MakeGemmTensorViews, MakeGemmTileWindows, AQUANT_Pipeline (CK 2026.09, read in ROCm/rocm-libraries @ 705d00c)",
             "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTileWindows (scale windows begin at K = 0)",
             "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeScaleABlockWindow (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)"],
     accepts=[_MICRO, _SCALED], rejects=[{**_MICRO, "k_batch": 2}, {**_SCALED, "k_batch": 2}],
