@@ -242,13 +242,14 @@ class ConvProblem(ConvQuantities, Sizes):
 
     @quantity
     def viewed_images(self) -> IntExpr:
-        """Images that a block views, at least: all that are not split for their size.
+        """Images that a block views, at least."""
+        return ite(self.variant == "bwd_weight", self.N, 1)
 
-        It is that of one group in fp32, of which 2 GiB are not split.
-        """
+    @property
+    def images_are_split(self) -> BoolExpr:
+        """Whether images are split for their size: that of one group in fp32, beyond 2 GiB."""
         sizes = self.input_points * self.group_c, self.output_points * self.group_k
-        whole = (self.variant == "bwd_weight") | (maximum(*sizes) * self.N <= 2**29)
-        return ite(whole, self.N, 1)
+        return (self.N > 1) & (maximum(*sizes) * self.N > 2**29)
 
     @quantity
     def viewed_filters(self) -> IntExpr:

@@ -170,9 +170,9 @@ def test_kernels_that_break_a_rule_cover_no_pair(rules: RuleBook) -> None:
 
 def test_kernels_that_were_run_are_not_drawn_for_again(rules: RuleBook) -> None:
     fixed = {"variant": ("bwd_data",), "arch": ("gfx942",)}
-    first = draw(rules, fixed, 8, 1, broken=0)
-    second = draw(rules, fixed, 8, 1, broken=0, seen=first.points)
-    apart = draw(rules, fixed, 16, 1, broken=0)
+    first = draw(rules, fixed, 8, 3, broken=0)
+    second = draw(rules, fixed, 8, 3, broken=0, seen=first.points)
+    apart = draw(rules, fixed, 16, 3, broken=0)
     assert not any(p in first.points for p in second.points)
     assert second.coverage(lambda _: True) == apart.coverage(lambda _: True)
     assert second.coverage(lambda _: False) == first.coverage(lambda _: True)

@@ -105,7 +105,7 @@ def test_a_core_that_a_solver_does_not_find_in_time(fixed: dict[str, Any]) -> No
     assert found is not None
     assert found.proof == "compiled"
     assert "tile_k" in [h.field for h in found.held]
-    assert {"LDS002", "VEC003"} <= set(found.codes)
+    assert "VEC003" in found.codes
 
 
 class TestOracle:
