@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.fmha.examples import ASYNC, SPLITS
-from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, Value, all_of, implies, ite
+from ckrules.constraints.fmha.problem_fields import AttentionFit, ProblemSizes
+from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 #: Heads of 80, of which qr_async holds 128 columns.
@@ -50,6 +50,21 @@ DISTANT = with_heads(
 )
 #: Bytes that an offset of 32 bits reaches, and half of it, or elements that index_t counts.
 REACH, _HALF = 2**32, 2**31
+
+
+def scores_within_offsets(c: ProblemSizes, head: IntExpr, reach: IntExpr) -> BoolExpr:
+    """Whether tensors with a number for each score have strides and offsets of 32 bits.
+
+    Args:
+        c: The kernel and the problem.
+        head: Elements from a head of such a tensor to the next.
+        reach: Bytes of a head of a sequence that have offsets.
+    """
+    return all_of(
+        implies(c.p_heads > 1, head < _HALF),
+        implies(~c.grouped & (c.p_batch > 1), c.p_heads * head < _HALF),
+        reach < REACH,
+    )
 
 
 @rule(
@@ -156,11 +171,7 @@ def biases_are_within_offsets(c: AttentionFit) -> BoolExpr:
     Fix: call the kernel for fewer sequences or heads at once.
     """
     head = c.lying_rows("q") * c.p_seqlen_k
-    return all_of(
-        implies(c.p_heads > 1, head < _HALF),
-        implies(~c.grouped & (c.p_batch > 1), c.p_heads * head < _HALF),
-        c.p_seqlen_q * c.p_seqlen_k * c.element_bytes < REACH,
-    )
+    return scores_within_offsets(c, head, c.p_seqlen_q * c.p_seqlen_k * c.element_bytes)
 
 
 def _gap(c: AttentionFit) -> BoolExpr:

@@ -137,12 +137,7 @@ def scores_are_within_offsets(c: BackwardFit) -> BoolExpr:
 
     Fix: call the kernel for fewer sequences or heads at once.
     """
-    heads, batches = c.p_heads > 1, ~c.grouped & (c.p_batch > 1)
-    return all_of(
-        implies(heads, c.scores_of_a_head < 2**31),
-        implies(batches, c.p_heads * c.scores_of_a_head < 2**31),
-        c.scores_reach < memory.REACH,
-    )
+    return memory.scores_within_offsets(c, c.scores_of_a_head, c.scores_reach)
 
 
 @rule(

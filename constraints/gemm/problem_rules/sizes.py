@@ -269,9 +269,14 @@ def tensors_are_within_offsets(c: GemmProblem) -> BoolExpr:
     )
 
 
+def _reads_beyond_k(c: GemmProblem) -> BoolExpr:
+    """Whether what lies behind K is the next row of A and column of B, and not padding."""
+    return ~c.pad_k & ~c.a_transposed & ~c.b_transposed
+
+
 @rule(
     "GPROB025", "three-tiles-in-compv4", kind="wrong-result", until="2026.06",
-    applies=lambda c: (c.pipeline == "compv4") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
+    applies=lambda c: (c.pipeline == "compv4") & _reads_beyond_k(c),
     says=("{pipeline} sums two tiles too many where a sum has exactly three: {part_length} products "
           "with tile_k = {tile_k}"),
     source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v4.hpp: hot loop (iCounter) and TailNumber::Three (run)",
@@ -292,7 +297,7 @@ def compv4_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB049", "three-tiles-in-comp-async", kind="wrong-result", until="2026.06",
-    applies=lambda c: (c.pipeline == "comp_async") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
+    applies=lambda c: (c.pipeline == "comp_async") & _reads_beyond_k(c),
     says=("{pipeline} sums two tiles too many where a sum has exactly three: {part_length} products "
           "with tile_k = {tile_k}"),
     source="ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async.hpp: BlockHasHotloop, hot loop (i_global_read) and TailNumber::Three (run)",
@@ -311,7 +316,7 @@ def comp_async_has_not_three_tiles(c: GemmProblem) -> BoolExpr:
 
 @rule(
     "GPROB026", "one-tile-in-compv6", kind="wrong-result",
-    applies=lambda c: (c.pipeline == "compv6") & ~c.pad_k & ~c.a_transposed & ~c.b_transposed,
+    applies=lambda c: (c.pipeline == "compv6") & _reads_beyond_k(c),
     says=("{pipeline} sums tiles too many where a sum has a single one: {part_length} products with "
           "tile_k = {tile_k}"),
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v6.hpp: GetBlockLoopTailNum (Odd for one tile; run)",
