@@ -26,7 +26,7 @@ CLASSIC = OtherLibrary(
 LATER = OtherLibrary(
     "CK Tile's a8w8 and a4w4 of aiter", "lists of September 2026: no reader makes kernels of them yet",
     words=("cktile",), names=r"a8w8_cktile_|a4w4_blockscale_cktile_",
-    written=("a8w8_cktile", "a4w4_blockscale_cktile"),
+    texts=("a8w8_cktile", "a4w4_blockscale_cktile"),
 )  # fmt: skip
 TAGS = OtherLibrary(
     "tags of CK Tile", "words that stand for kernels without saying which",

@@ -137,7 +137,7 @@ def _count_others(module: ast.Module, source: str, context: Context) -> Collecti
             texts = [str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant)]
             for library in _libraries():
                 if any(all(n in names for n in needed) for needed in library.records) or any(
-                    text in library.written for text in texts
+                    text in library.texts for text in texts
                 ):
                     others.setdefault(node.name, library)
     for made in ast.walk(module) if others else ():
