@@ -69,15 +69,17 @@ class ProblemCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether every problem of a region is covered; if not, a smallest problem that is not.
+    """Whether every problem of a region is covered; if not, a problem that is not.
 
-    Smallest: the least sum of all sizes, then the least value of one field after the other.
+    It is ``smallest`` where the solver decided in time that it has the least sum of all sizes, and
+    then the least value of one field after the other.
     """
 
     kernels: int
     distinct: int
     counterexample: Uncovered | None
     empty: bool = False
+    smallest: bool = True
 
     @property
     def covered(self) -> bool:
@@ -93,6 +95,7 @@ class Proof:
             "kernels": self.kernels,
             "distinct_conditions": self.distinct,
             "counterexample": worst.to_dict() if worst else None,
+            "smallest": self.smallest if worst else None,
         }
 
 
@@ -230,7 +233,7 @@ class Kernels:
             timeout: Seconds for each question to the solver.
 
         Raises:
-            UndecidedError: When the solver does not decide in time.
+            UndecidedError: When the solver does not decide in time whether there is a problem.
         """
         refusals = [~all_of(*parts) for parts in self._undemanding()]
         oracle = SolverOracle(self.variables, ranges=ranges, timeout=timeout)
@@ -241,12 +244,13 @@ class Kernels:
         point = oracle.find(asked)
         if point is None:
             return Proof(self.count, len(self.conditions), None)
-        smallest = _smallest(oracle, asked, point)
-        found = self.cover([smallest])
-        at = At(smallest)
+        worst, smallest = _smallest(oracle, asked, point)
+        found = self.cover([worst])
+        at = At(worst)
         if found.complete or not all(at.holds(c) for c in wanted):
             raise UndecidedError("the solver's counterexample is covered")
-        return Proof(self.count, len(self.conditions), found.uncovered[0])
+        worst_of_all = found.uncovered[0]
+        return Proof(self.count, len(self.conditions), worst_of_all, smallest=smallest)
 
 
 class _Ruled:
@@ -278,19 +282,22 @@ def _possible(parts: Sequence[BoolExpr]) -> bool:
     return all(p is not FALSE for p in parts)
 
 
-def _smallest(oracle: SolverOracle, asked: Sequence[BoolExpr], point: Point) -> Point:
-    """The point with the least sum, then the least value of one field after the other."""
+def _smallest(oracle: SolverOracle, asked: Sequence[BoolExpr], point: Point) -> tuple[Point, bool]:
+    """The point with the least sum, then the least value of one field after the other.
+
+    With it, whether that is decided: the solver may take too long, and it is then the best found.
+    """
     names = [n for n in oracle.variables if n in set().union(*(c.support for c in asked))]
     lows = {n: oracle.ranges[n][0] for n in oracle.variables}
     point = {n: point[n] if n in names else lows[n] for n in point}
     if not names:
-        return point
+        return point, True
     top = sum(oracle.ranges[n][1] for n in names)
     width = int(top).bit_length() + 2
     terms = [_wide(oracle.encoder.terms.var(oracle.variables[n]), width) for n in names]
     total = sum(terms[1:], terms[0])
 
-    def least(term: Any, now: int, low: int, measure: Any, fixed: list[Any]) -> tuple[int, Point]:
+    def least(term: Any, now: int, low: int, measure: Any, fixed: list[Any]) -> int:
         nonlocal point
         best = now
         while low < best:
@@ -301,17 +308,21 @@ def _smallest(oracle: SolverOracle, asked: Sequence[BoolExpr], point: Point) -> 
             else:
                 point = {n: other[n] if n in names else lows[n] for n in other}
                 best = measure(point)
-        return best, point
+        return best
 
     def size(p: Point) -> int:
         return sum(int(p[n]) for n in names)
 
-    best, point = least(total, size(point), sum(lows[n] for n in names), size, [])
-    fixed = [oracle.switch(total <= best)]
-    for name, term in zip(names, terms, strict=True):
-        value, point = least(term, int(point[name]), lows[name], lambda p, n=name: int(p[n]), fixed)
-        fixed.append(oracle.switch(term <= value))
-    return point
+    try:
+        best = least(total, size(point), sum(lows[n] for n in names), size, [])
+        fixed = [oracle.switch(total <= best)]
+        for name, term in zip(names, terms, strict=True):
+            now, low = int(point[name]), lows[name]
+            value = least(term, now, low, lambda p, n=name: int(p[n]), fixed)
+            fixed.append(oracle.switch(term <= value))
+    except UndecidedError:
+        return point, False
+    return point, True
 
 
 def _wide(term: Any, width: int) -> Any:

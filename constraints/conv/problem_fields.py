@@ -242,8 +242,8 @@ class ConvProblem(ConvQuantities, Sizes):
 
     @quantity
     def viewed_images(self) -> IntExpr:
-        """Images that a block views, at least."""
-        return ite(self.variant == "bwd_weight", self.N, 1)
+        """Images that a block views, at least: all that are not split for their size."""
+        return ite((self.variant == "bwd_weight") | ~self.images_are_split, self.N, 1)
 
     @property
     def images_are_split(self) -> BoolExpr:

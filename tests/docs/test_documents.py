@@ -37,6 +37,13 @@ def test_a_command_prints_what_is_shown(console: consoles.Console) -> None:
         pytest.fail(f"`make docs` would write:\n{output}", pytrace=False)
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_questions_of_a_page_are_decided(name: str) -> None:
+    """Outputs are written again when they change; an answer that was lost is no new output."""
+    lost = ("undecided:", "error: more than", "error: internal")
+    assert not [line for line in TEXTS[name].splitlines() if line.startswith(lost)]
+
+
 @pytest.mark.parametrize("name", [n for n in TEXTS if Path(n).name in consoles.TYPED])
 @pytest.mark.whole
 def test_a_page_typed_from_top_to_bottom_gives_what_it_shows(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,9 @@ from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.reasoning import projection
 from ckrules.reasoning.cover import Kernels
+from ckrules.reasoning.oracle import SolverOracle
 from ckrules.reasoning.projection import projected
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UndecidedError, UsageError
 from tests.reasoning.books import books, candidates, meets
 
 WORDS = Vocabulary(
@@ -49,6 +51,24 @@ def test_proofs_and_counterexamples(tiles: list[tuple[int, int]], step: int) -> 
         assert found.counterexample.problem == {"C": c, "N": n}
     listed = kernels.cover([{"C": c, "N": n} for c, n in product(range(1, 13), range(1, 7))])
     assert len(listed.uncovered) >= len(uncovered)
+
+
+def test_a_counterexample_is_not_lost_where_the_smallest_is_not_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the solver found first is an answer; that smaller ones may be is said."""
+    find = SolverOracle.find
+
+    def first(self: SolverOracle, conditions: Any, *, extra: Any = ()) -> Any:
+        if extra:
+            raise UndecidedError("timeout")
+        return find(self, conditions, extra=extra)
+
+    monkeypatch.setattr(SolverOracle, "find", first)
+    found = Kernels(BOOK, [{"v": 8, "t": 4}], ["C", "N"]).prove({"C": (1, 12), "N": (1, 6)})
+    assert found.counterexample is not None
+    assert found.counterexample.problem["C"] % 8
+    assert found.to_dict()["smallest"] is False
 
 
 def test_refusals_are_counted() -> None:

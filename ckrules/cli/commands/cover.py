@@ -45,7 +45,7 @@ Examples:
   ckrules cover kernels.txt --arch gfx942 --problems layers.csv
   ckrules cover a8w8_tuned_gemm.csv --rows --problems a8w8_untuned_gemm.csv
   ckrules cover --catalog tiny --variant forward --arch gfx942 --dtype fp16 \\
-      --symbolic "group_c % 8 == 0 & group_k % 8 == 0"
+      --symbolic "group_c % 8 == 0 & group_k % 8 == 0" --range G=1..1
 
 \b
 Exit codes: 0 all covered (a proof for --symbolic), 1 not, 2 bad input,
@@ -260,7 +260,8 @@ def _symbolic(
         elif found.counterexample is None:
             yield f"covered: some kernel of {found.kernels:,} accepts every such problem (proved)"
         else:
-            yield f"not covered: {_one_line(found.counterexample, asked.kind.quiet())}"
+            which = "" if found.smallest else " (a smaller problem may be uncovered, too)"
+            yield f"not covered{which}: {_one_line(found.counterexample, asked.kind.quiet())}"
 
     shown = {"condition": text, "ranges": {n: list(r) for n, r in limits.items()}}
     write({**shown, **found.to_dict()}, lines())

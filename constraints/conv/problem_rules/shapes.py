@@ -221,6 +221,7 @@ def merged_forward_has_one_channel(c: ConvProblem) -> BoolExpr:
              {"variant": "bwd_weight", "dtype": "fp32", "N": 2048, "C": 256},
              {"split_image": True, "image_h": 65536, "image_w": 65536},
              {"variant": "bwd_weight", "split_image": True, "N": 4096, "C": 256},
+             {"N": 16384, "G": 64}, {"variant": "bwd_data", "N": 16384, "G": 64},
              {"C": 32768, "K": 32768},
              {"variant": "bwd_weight", "two_stage": True, "G": 32, "C": 65536, "K": 65536, "N": 1,
               "image_h": 7, "image_w": 7}],
@@ -229,8 +230,8 @@ def images_are_within_offsets(c: ConvProblem) -> BoolExpr:
     """The images and weights that a block views have fewer than 2**31 elements and less than 4 GiB.
 
     Why: headers count a view's elements and bytes in 32 bits. Backward weight views all images;
-    the others split them where those of one group, in fp32, are beyond 2 GiB, and view one at least
-    with all groups. Split images have the views of whole ones. The second of
+    the others split them where those of one group, in fp32, are beyond 2 GiB, but view all groups of
+    what is left, and one image at least. Split images have the views of whole ones. The second of
     two stages views the weights of all groups.
 
     Fix: compute parts of the images on their own.
