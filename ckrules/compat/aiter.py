@@ -111,8 +111,9 @@ def buildable(
 
 def _table(kernel: object) -> RecordTable:
     tables: list[RecordTable] = [t for found in reader_tables("python").values() for t in found]
-    for table in tables:
-        if all(hasattr(kernel, name) for name in table.needed):
+    called = str(getattr(kernel, "name", ""))
+    for table in sorted(tables, key=lambda t: not t.text):
+        if called.startswith(table.text) and all(hasattr(kernel, n) for n in table.needed):
             return table
     wanted = " or ".join(", ".join(t.needed) for t in tables)
     raise UsageError(f"{type(kernel).__name__} is not an instance of aiter's: expected {wanted}")

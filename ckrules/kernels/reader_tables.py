@@ -213,6 +213,8 @@ class RecordTable:
     """Makes good what the code says otherwise, in place."""
     gpus: tuple[str, ...] = ()
     """The GPUs that a list is for whose name says none."""
+    text: str = ""
+    """What names begin with that the dataclass makes, where its fields are another one's too."""
 
 
 @dataclass(frozen=True)

@@ -190,12 +190,47 @@ class _Listed(_Form):
         return {**point, "pipeline": plain, "preshuffle_b": shuffled}
 
 
+class _RowsAndColumns(_Form):
+    """aiter's names of a8w8 with a scale for each row and column, in which types are left out.
+
+    Facts: csrc/ck_gemm_a8w8/gemm_a8w8_common.py ``tileKernelInstance``, and the wrapper beside it,
+    which transposes no C and is not persistent whatever the list says (ROCm/aiter @ 10788a1).
+    """
+
+    style, tool = "aiter", "aiter"
+    variant, begins = "rowcol_quant", "a8w8_cktile_"
+    taken: Mapping[str, Any] = {
+        "dtype": "fp8", "layout": "rcr", "dtype_c": "bf16", "pipeline": "compv3",
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        bits = {"0": False, "1": True}
+        self.grammar = Grammar([
+            literal("a8w8_cktile"), *shapes(), literal("_"), one_of("scheduler", SCHEDULERS),
+            literal("_"), one_of("permute_n", bits), literal("x"), one_of("transposed", bits),
+            literal("x"), one_of("persistent", bits), literal("_"), number("k_block_per_cu"),
+        ])  # fmt: skip
+
+    def meant(self, said: dict[str, Any]) -> dict[str, Any]:
+        """Without what the wrapper does not ask for."""
+        return {k: v for k, v in said.items() if k not in ("transposed", "persistent")}
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        """Its lists have ``TransposeC``."""
+        return {**point, "transposed": True, "persistent": False}
+
+
 DISPATCHED = tuple(_Dispatched(v) for v in w.VARIANTS)
 LISTED = tuple(_Listed(v) for v in w.GROUPED)
 
 
+AITER = _RowsAndColumns()
+
+
 def _form(text: str) -> _Form | None:
     """The form that a text is one of: tile_engine's say pads behind the scheduler."""
+    if text.startswith(AITER.begins):
+        return AITER
     found = next((form for form in DISPATCHED if text.startswith(form.begins)), None)
     if found is None:
         return None
@@ -208,7 +243,7 @@ class QuantNames(Names):
     """The usual names of quantised GEMMs."""
 
     prefix = "quant_"
-    beginnings = tuple(PREFIXES.values())
+    beginnings = (*PREFIXES.values(), AITER.begins)
     grammar = GRAMMAR
     spellings = ("pipeline",)
 
@@ -244,4 +279,5 @@ NAMING = QuantNames()
 #: By the word for them.
 STYLES: Mapping[str, ToolNames] = {
     "dispatcher": ToolNames(DISPATCHED), "tile_engine_2026": ToolNames(LISTED),
+    "aiter": ToolNames((AITER,)),
 }  # fmt: skip

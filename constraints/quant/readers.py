@@ -1,9 +1,10 @@
-"""What quantised GEMMs add to input formats: the files of tile_engine of 2026.
+"""What quantised GEMMs add to input formats: tile_engine's files of 2026, and a list of aiter's.
 
 Facts: tile_engine/ops/gemm/block_scale_gemm/*/configs, the builders beside them and
 gemm_instance_builder.py, ROCm/composable_kernel and ROCm/rocm-libraries of 2026. The files of
 ``rowcol_quant`` and ``tensor_quant`` have no word that those of other GEMMs lack: upstream knows
-them by their folder.
+them by their folder. ``AITER``: csrc/ck_gemm_a8w8/gemm_a8w8_common.py and the wrapper beside it, which asks
+for compv3 without pads and transposes no C whatever the list says (ROCm/aiter @ 10788a1).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from ckrules.constraints.gemm.readers import PADS, TILES
 from ckrules.constraints.quant.tile_engine import DTYPES, LAYOUTS
 from ckrules.constraints.quant.words import GROUP
-from ckrules.kernels.reader_tables import Axes, SweepTable
+from ckrules.kernels.reader_tables import Axes, RecordTable, SweepTable
 
 _TRAITS = ("pipeline", "epilogue", "scheduler", *PADS)
 
@@ -42,7 +43,27 @@ def _table(variant: str, folder: str, switch: str = "", **own: Any) -> SweepTabl
     )  # fmt: skip
 
 
+AITER = RecordTable(
+    needed=("M_Warp_Tile", "TiledMMAPermuteN", "BlockPerCu"), text="a8w8_cktile",
+    fields={
+        **{f"{axis}_{word}": f"{field}_{axis.lower()}" for axis in "MNK" for word, field in
+           (("Tile", "tile"), ("Warp", "wave"), ("Warp_Tile", "warp_tile"))},
+        "Scheduler": "scheduler", "TiledMMAPermuteN": "permute_n", "BlockPerCu": "k_block_per_cu",
+    },
+    labels=("TransposeC", "UsePersistentKernel"),
+    fixed={
+        "variant": "rowcol_quant", "dtype": "fp8", "dtype_c": "bf16", "layout": "rcr",
+        "pipeline": "compv3",
+    },
+    of_list=lambda name: {"arch": "gfx950"} if name.endswith("_95x") else (
+        {"arch": "gfx942"} if name.endswith("_942") else {}
+    ),
+    word=lambda name, value: value.lower() if name == "scheduler" else value,
+    gpus=("gfx942", "gfx950"),
+)  # fmt: skip
+
 TABLES: Mapping[str, Any] = {
+    "python": (AITER,),
     "sweep": (
         _table("aquant", "gemm_aquant", "a_preshuffle_quant"),
         _table("bquant", "gemm_bquant", "b_preshuffle_quant"),

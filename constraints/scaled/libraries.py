@@ -22,11 +22,10 @@ CLASSIC = OtherLibrary(
         ("BLOCK_SIZE", "MPerBlock", "MWaves"),
     ),
 )
-#: csrc/ck_gemm_a8w8/gemm_a8w8_common.py, csrc/ck_gemm_a4w4_blockscale (ROCm/aiter @ 10788a1, 0055ba9)
+#: csrc/ck_gemm_a4w4_blockscale (ROCm/aiter @ 0055ba9)
 LATER = OtherLibrary(
-    "CK Tile's a8w8 and a4w4 of aiter", "lists of September 2026: no reader makes kernels of them yet",
-    words=("cktile",), names=r"a8w8_cktile_|a4w4_blockscale_cktile_",
-    texts=("a8w8_cktile", "a4w4_blockscale_cktile"),
+    "CK Tile's a4w4 of aiter", "lists of September 2026: no reader makes kernels of them yet",
+    words=("cktile",), names=r"a4w4_blockscale_cktile_", texts=("a4w4_blockscale_cktile",),
 )  # fmt: skip
 TAGS = OtherLibrary(
     "tags of CK Tile", "words that stand for kernels without saying which",

@@ -50,6 +50,18 @@ def test_several_gpus_want_a_kernel_that_is_right_on_all() -> None:
     assert found == reasons(_instance(row), "MI300X")
 
 
+def test_instances_of_the_same_fields_are_told_apart_by_their_names() -> None:
+    """EPI011 refuses eight waves with scales of rows and columns, and block scales have them."""
+    row = next(r for r in ROWS if r["family"] == "a8w8_blockscale")
+    waves = {"M_Warp": 4, "N_Warp": 2, "M_Tile": 192, "N_Tile": 256, "K_Warp_Tile": 128}
+    other = _instance(
+        row, **waves, name="a8w8_cktile_192x256x128_4x2x1_16x16x128_intrawave_0x1x0_2"
+    )
+    (said,) = reasons(other, "gfx950")
+    assert said.startswith("EPI011: ")
+    assert not any("EPI011" in why for why in reasons(_instance(row, **waves), "gfx950"))
+
+
 def test_a_hundred_instances_take_milliseconds_each() -> None:
     rows = [r for r in ROWS if r["family"] == "a8w8_bpreshuffle"][:100]
     kernels = [_instance(r) for r in rows]

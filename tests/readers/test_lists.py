@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ckrules.kernels.names import format_name, parse_name
 from tests.cli.run import run, write
 
 FORMATS = Path(__file__).parent.parent / "data" / "formats"
@@ -157,9 +158,30 @@ BLOCKS = ROWS.replace("a8w8_cktile", "a8w8_blockscale_cktile")
 
 def test_lists_of_another_kernel_are_counted_and_not_judged() -> None:
     """Its dataclass has the same fields, and makes other names."""
-    result = run("check", "--input-format", "python_lists", "-", stdin=ROWS)
-    assert "1 kernel of CK Tile's a8w8 and a4w4 of aiter in 1 file" in result.stderr
+    code = ROWS.replace("a8w8_cktile", "a4w4_blockscale_cktile")
+    result = run("check", "--input-format", "python_lists", "-", stdin=code)
+    assert "1 kernel of CK Tile's a4w4 of aiter in 1 file" in result.stderr
     assert "configuration" not in result.stdout
+
+
+def test_what_a_dataclass_calls_its_kernels_says_what_they_are() -> None:
+    """Scales of rows and columns, with eight waves whose columns EPI011 says are mixed up."""
+    eight = '192, 256, 128, 4, 2, 1, 16, 16, 128, "Intrawave", False, True, False, 2'
+    code = f"{ROWS}kernels_list_cktile_95x = {{11: TileKernelInstance({eight})}}\n"
+    result = run("check", "--input-format", "python_lists", "-", stdin=code)
+    (said,) = result.stdout.splitlines()
+    assert said.startswith("<stdin>:28:")
+    assert "EPI011" in said
+    assert "3 configurations: 2 legal, 1 illegal" in result.stderr
+
+
+def test_names_with_scales_of_rows_and_columns_are_written_as_they_were_read() -> None:
+    """The wrapper takes compv3 and transposes no C, whatever the name says."""
+    name = "a8w8_cktile_128x128x128_2x2x1_16x16x128_intrawave_0x1x0_2"
+    parsed = parse_name(name)
+    assert parsed.point["variant"] == "rowcol_quant"
+    assert not parsed.point["transpose_c"]
+    assert format_name(parsed.point, parsed.spelling) == name
 
 
 def test_a_kernel_for_each_gpu_is_one_label() -> None:

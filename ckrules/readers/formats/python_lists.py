@@ -111,8 +111,9 @@ def _records(module: ast.Module) -> dict[str, _Record]:
     for node in module.body:
         if not isinstance(node, ast.ClassDef):
             continue
-        names = _fields(node)
-        table = next((t for t in _tables() if all(n in names for n in t.needed)), None)
+        names, texts = _fields(node), _texts(node)
+        fit = [t for t in _tables() if all(n in names for n in t.needed)]
+        table = next((t for t in sorted(fit, key=lambda t: not t.text) if t.text in texts), None)
         if table is not None:
             defaults = {k: v for k, v in names.items() if v is not None}
             records[node.name] = _Record(tuple(names), defaults, table)
@@ -128,13 +129,17 @@ def _fields(node: ast.ClassDef) -> dict[str, Any]:
     return names
 
 
+def _texts(node: ast.ClassDef) -> Collection[str]:
+    """What the code of a dataclass writes, and the empty text."""
+    return {"", *(str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant))}
+
+
 def _count_others(module: ast.Module, source: str, context: Context) -> Collection[str]:
     """Counts the kernels of other libraries; the dataclasses that the code has for any."""
     others: dict[str, OtherLibrary] = {}
     for node in module.body:
         if isinstance(node, ast.ClassDef):
-            names = _fields(node)
-            texts = [str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant)]
+            names, texts = _fields(node), _texts(node)
             for library in _libraries():
                 if any(all(n in names for n in needed) for needed in library.records) or any(
                     text in library.texts for text in texts
