@@ -7,6 +7,7 @@ are one, and a problem is uncovered where none of them holds.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,8 +72,8 @@ class ProblemCoverage:
 class Proof:
     """Whether every problem of a region is covered; if not, a problem that is not.
 
-    It is ``smallest`` where the solver decided in time that it has the least sum of all sizes, and
-    then the least value of one field after the other.
+    It is ``smallest`` where the solver decided, in the time of one question, that it has the least
+    sum of all sizes, and then the least value of one field after the other.
     """
 
     kernels: int
@@ -230,7 +231,7 @@ class Kernels:
             ranges: Least and greatest value of each problem field.
             region: Conditions on problems.
             given: Conditions that every sensible problem meets, such as a positive output size.
-            timeout: Seconds for each question to the solver.
+            timeout: Seconds for a question to the solver, and for all about smaller problems.
 
         Raises:
             UndecidedError: When the solver does not decide in time whether there is a problem.
@@ -296,12 +297,14 @@ def _smallest(oracle: SolverOracle, asked: Sequence[BoolExpr], point: Point) -> 
     width = int(top).bit_length() + 2
     terms = [_wide(oracle.encoder.terms.var(oracle.variables[n]), width) for n in names]
     total = sum(terms[1:], terms[0])
+    end = time.monotonic() + oracle.timeout
 
     def least(term: Any, now: int, low: int, measure: Any, fixed: list[Any]) -> int:
         nonlocal point
         best = now
         while low < best:
             middle = (low + best) // 2
+            oracle.timeout = max(0.0, end - time.monotonic())
             other = oracle.find(asked, extra=[*fixed, oracle.switch(term <= middle)])
             if other is None:
                 low = middle + 1
