@@ -286,16 +286,17 @@ def buffers_are_the_pipelines(c: QuantQuantities) -> BoolExpr:
 
 @rule(
     "QUANT007", "nothing-stored-from-two-buffers", kind="wrong-result",
-    applies=lambda c: c.variant != "bquant",
-    says="with two LDS buffers kernels of {variant} return without storing anything",
-    source=f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (run)",
+    applies=lambda c: (c.variant != "bquant") & (c.pipeline != "basic_v1"),
+    says="with two LDS buffers kernels of {variant} with {pipeline} return without storing anything",
+    source=[f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (run)",
+            "ops/gemm/pipeline/gemm_pipeline_agmem_bgmem_creg_v1.hpp: DoubleSmemBuffer (false; run)"],
     accepts=[{}, ROWCOL], rejects=[{"double_smem_buffer": True}, {**ROWCOL, "double_smem_buffer": True}],
 )  # fmt: skip
 def results_are_stored(c: QuantQuantities) -> BoolExpr:
-    """aquant, rowcol_quant and tensor_quant have one LDS buffer.
+    """aquant, rowcol_quant and tensor_quant have one LDS buffer, unless basic_v1 takes one anyway.
 
     Why: the form for two is written for bquant; for others it has an empty branch, so that the
-    kernel compiles, runs, and leaves C as it was.
+    kernel compiles, runs, and leaves C as it was. basic_v1 takes one whatever it is told.
 
     Fix: set double_smem_buffer to false.
     """
