@@ -17,7 +17,7 @@ from typing import Any
 
 import z3
 
-from ckrules.engine.codec import Point
+from ckrules.engine.codec import Point, judged
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
@@ -25,8 +25,10 @@ from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook
+from ckrules.engine.rules.conditions import condition_over
 from ckrules.reasoning.oracle import TIMEOUT, SolverOracle
-from ckrules.support.errors import UndecidedError, UsageError
+from ckrules.support.errors import UndecidedError, UsageError, unknown
+from ckrules.support.plain_values import several
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,10 @@ class Kernels:
         kernels: Values of all fields that are not the problem's.
         problem_fields: The fields of a problem.
 
+    Raises:
+        UnknownNameError: For a field that the book does not have, with near matches.
+        UsageError: For kernels that leave out a field that rules read, and values of another sort.
+
     >>> from ckrules.engine.rules.book import Vocabulary
     >>> from ckrules.engine.rules import Rule
     >>> from ckrules.engine.expr.variables import Int
@@ -129,7 +135,10 @@ class Kernels:
         kernels: Iterable[Mapping[str, Value]],
         problem_fields: Sequence[str],
     ) -> None:
-        self.names = tuple(problem_fields)
+        self.names = several("problem_fields", problem_fields)
+        for name in self.names:
+            if name not in book.fields:
+                raise unknown("field", name, book.fields)
         self.variables: dict[str, Expr] = {n: book.fields[n] for n in self.names}
         self.quantities: dict[str, Expr] = {}
         self.count = 0
@@ -143,8 +152,9 @@ class Kernels:
         Raises:
             UsageError: If the book's problems have other fields.
         """
-        read = self.reads(book)
-        self.add_groups(book, Counter(tuple(k[n] for n in read) for k in kernels))
+        read = {n: book.fields[n] for n in self.reads(book)}
+        said = (judged({n: k[n] for n in read if n in k}, read) for k in kernels)
+        self.add_groups(book, Counter(tuple(k[n] for n in read) for k in said))
 
     def reads(self, book: RuleBook) -> tuple[str, ...]:
         """The fields of kernels that rules read; kernels that agree in them are alike here."""
@@ -184,7 +194,12 @@ class Kernels:
             self._refusals[code, condition.id] = condition, others + number
 
     def cover(self, problems: Iterable[Mapping[str, Value]]) -> ProblemCoverage:
-        """How many kernels accept each problem, and why the others have none."""
+        """How many kernels accept each problem, and why the others have none.
+
+        Raises:
+            UnknownNameError: For a field that problems do not have, with near matches.
+            UsageError: For problems that leave out a field, and values of another sort.
+        """
         usable = [(parts, n) for parts, n in self.conditions.values() if _possible(parts)]
         tested = {p.id: p for parts, _ in usable for p in parts}
         place = {id_: k for k, id_ in enumerate(tested)}
@@ -192,7 +207,7 @@ class Kernels:
         test = compile_function(list(tested.values()))
         accepted: list[int] = []
         uncovered: list[Uncovered] = []
-        for problem in problems:
+        for problem in (judged(p, self.variables) for p in problems):
             holds = test(problem)
             number = sum(n for some, n in needs if all(holds[k] for k in some))
             accepted.append(number)
@@ -234,11 +249,19 @@ class Kernels:
             timeout: Seconds for a question to the solver, and for all about smaller problems.
 
         Raises:
+            UnknownNameError: For a range or a condition of another field.
+            UsageError: For a field without a range, and for a range or region that is none.
             UndecidedError: When the solver does not decide in time whether there is a problem.
         """
+        for name in ranges:
+            if name not in self.variables:
+                raise unknown("problem field", name, self.names)
+        for name in self.names:
+            _check_range(name, ranges.get(name))
+        named = {**self.variables, **self.quantities}
         refusals = [~all_of(*parts) for parts in self._undemanding()]
         oracle = SolverOracle(self.variables, ranges=ranges, timeout=timeout)
-        wanted = [*region, *given]
+        wanted = [condition_over(c, named, self.variables) for c in (*region, *given)]
         if oracle.find(wanted) is None:
             return Proof(self.count, len(self.conditions), None, empty=True)
         asked = [*wanted, *refusals]
@@ -252,6 +275,13 @@ class Kernels:
             raise UndecidedError("the solver's counterexample is covered")
         worst_of_all = found.uncovered[0]
         return Proof(self.count, len(self.conditions), worst_of_all, smallest=smallest)
+
+
+def _check_range(name: str, given: Any) -> None:
+    if not (isinstance(given, Sequence) and len(given) == 2 and all(type(v) is int for v in given)):
+        raise UsageError(f"the range of {name} is {given!r}: expected its least and greatest value")
+    if given[0] > given[1]:
+        raise UsageError(f"the range of {name} is empty: {given[0]} is more than {given[1]}")
 
 
 class _Ruled:

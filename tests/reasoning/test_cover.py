@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -17,7 +19,7 @@ from ckrules.reasoning import projection
 from ckrules.reasoning.cover import Kernels
 from ckrules.reasoning.oracle import SolverOracle
 from ckrules.reasoning.projection import projected
-from ckrules.support.errors import UndecidedError, UsageError
+from ckrules.support.errors import CkrulesError, UndecidedError, UsageError
 from tests.reasoning.books import books, candidates, meets
 
 WORDS = Vocabulary(
@@ -69,6 +71,31 @@ def test_a_counterexample_is_not_lost_where_the_smallest_is_not_decided(
     assert found.counterexample is not None
     assert found.counterexample.problem["C"] % 8
     assert found.to_dict()["smallest"] is False
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda: Kernels(BOOK, [{"v": 8, "t": 8}], ["CC"]), "unknown field 'CC'"),
+        (lambda: Kernels(BOOK, [{"t": 8}], ["C", "N"]), "missing field v"),
+        (lambda: Kernels(BOOK, [{"v": "8", "t": 8}], ["C", "N"]), "v = '8' is not an integer"),
+        (lambda: _eight().cover([{"C": 1}]), "missing field N"),
+        (lambda: _eight().cover([{"C": 1, "N": 1, "K": 1}]), "unknown field 'K'"),
+        (lambda: _eight().cover([{"C": "1", "N": 1}]), "C = '1' is not an integer"),
+        (lambda: _eight().prove({"C": (1, 8)}), "the range of N is None"),
+        (lambda: _eight().prove({"C": (8, 1), "N": (1, 1)}), "8 is more than 1"),
+        (lambda: _eight().prove({"C": (1.0, 8), "N": (1, 1)}), "the range of C is"),
+        (lambda: _eight().prove({"C": (1, 8), "N": (1, 1), "K": (1, 1)}), "field 'K'"),
+        (lambda: _eight().prove({"C": (1, 8), "N": (1, 1)}, [True]), "`True` is not a condition"),
+    ],
+)
+def test_what_cannot_be_asked(asked: Callable[[], Any], said: str) -> None:
+    with pytest.raises(CkrulesError, match=re.escape(said)):
+        asked()
+
+
+def _eight() -> Kernels:
+    return Kernels(BOOK, [{"v": 8, "t": 8}], ["C", "N"])
 
 
 def test_refusals_are_counted() -> None:
