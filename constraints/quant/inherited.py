@@ -36,7 +36,7 @@ SHARED = (
     "WAVE001",
     "WARP001", "WARP002",
     "PIPE002", "PIPE007", "PIPE013",
-    "GEMM029", "GEMM004", "GEMM005", "GEMM008", "GEMM009", "GEMM010", "GEMM025", "GEMM032",
+    "GEMM023", "GEMM029", "GEMM004", "GEMM005", "GEMM008", "GEMM009", "GEMM010", "GEMM025", "GEMM032",
     "GEMM027", "GEMM031", "GEMM033", "GEMM035", "GEMM034", "GEMM040", "GEMM041", "GEMM042",
     "GEMM043", "GEMM044", "GEMM047", "GEMM049", "GEMM074", "GEMM050", "GEMM080", "GEMM083",
     "GEMM084",
@@ -53,6 +53,7 @@ _SMALL: Mapping[str, Any] = {
 
 #: Examples of inherited rules.
 EXAMPLES: Mapping[str, Examples] = {
+    "GEMM023": _instead(_SHUFFLED, {**_SHUFFLED, "double_smem_buffer": False}),
     "VEC004": _instead({**_SMALL, "tile_n": 64}, {**_SMALL, "tile_n": 80}),
 }
 

@@ -43,7 +43,9 @@ def pipeline_has_scales(c: QuantQuantities) -> BoolExpr:
 
     Why: pipelines for groups are classes of their own. The others get a window each of A and B,
     where GEMM kernels pass tuples of them, and an LDS pointer; compv6 and basic_v2 have no form
-    for that, and pipelines with two buffers want two pointers.
+    for that, and pipelines with two buffers want two pointers. Upstream names compv3 alone for
+    them: headers of 2026 have such a form of compv4, compv6 and comp_async, too, which these rules
+    do not let through, and preshufflev2 compiles there and reads weights that nobody shuffled.
 
     Fix: use compv3.
     """
@@ -266,7 +268,7 @@ def narrow_rows_are_loaded_in_pairs(c: QuantQuantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT006", "buffers-of-quantised-pipeline", kind="compile",
+    "QUANT006", "buffers-of-quantised-pipeline", kind="compile", until="2026.06",
     applies=lambda c: c.variant == "bquant",
     says=["{pipeline} of bquant needs double_smem_buffer = false",
           "{pipeline} of bquant needs double_smem_buffer = true"],
@@ -277,7 +279,8 @@ def narrow_rows_are_loaded_in_pairs(c: QuantQuantities) -> BoolExpr:
 def buffers_are_the_pipelines(c: QuantQuantities) -> BoolExpr:
     """bquant has two LDS buffers with pre-shuffled weights, and one with compv3.
 
-    Why: the kernel passes one LDS pointer or two, and each pipeline takes one of the forms.
+    Why: the kernel passes one LDS pointer or two, and each pipeline takes one of the forms. Since
+    2026.06 it passes one (GEMM023 has what pre-shuffled weights need then).
 
     Fix: change double_smem_buffer.
     """
@@ -285,7 +288,7 @@ def buffers_are_the_pipelines(c: QuantQuantities) -> BoolExpr:
 
 
 @rule(
-    "QUANT007", "nothing-stored-from-two-buffers", kind="wrong-result",
+    "QUANT007", "nothing-stored-from-two-buffers", kind="wrong-result", until="2026.06",
     applies=lambda c: (c.variant != "bquant") & (c.pipeline != "basic_v1"),
     says="with two LDS buffers kernels of {variant} with {pipeline} return without storing anything",
     source=[f"{_KERNEL}::RunGemm2LDS returns where kQuantType is not BQuantGrouped (run)",
@@ -296,7 +299,8 @@ def results_are_stored(c: QuantQuantities) -> BoolExpr:
     """aquant, rowcol_quant and tensor_quant have one LDS buffer, unless basic_v1 takes one anyway.
 
     Why: the form for two is written for bquant; for others it has an empty branch, so that the
-    kernel compiles, runs, and leaves C as it was. basic_v1 takes one whatever it is told.
+    kernel compiles, runs, and leaves C as it was. basic_v1 takes one whatever it is told. Since
+    2026.06 there is one form, which asks for as much LDS as the pipeline wants.
 
     Fix: set double_smem_buffer to false.
     """

@@ -107,7 +107,8 @@ def tiles_of_four_bits_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
     says="the default epilogue takes warp tiles of {wave_n} waves in turn, and a wave of mx_flatmm has two side by side",
     source=["ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue (has no BlockedXDLN_PerWarp, as cshuffle_epilogue.hpp has; run)",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: operator() (nIter_pack * NXdlPack + inxdl)",
-            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: Run_ (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: the same packs; the epilogue was not read)"],
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: Run_ (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: the same packs)",
+            "ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue::operator() (storeOrUpdateTile(o_acc_tile), no packs; CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6)"],
     accepts=[{**OF_FOUR_BITS, "epilogue": "default", "wave_n": 1}],
     rejects=[{**OF_FOUR_BITS, "epilogue": "default"}],
 )  # fmt: skip

@@ -16,6 +16,10 @@ from ckrules.engine.rules import rule
 _SINGLE: Mapping[str, Any] = {
     "arch": "gfx950", "warp_tile_k": 128, "tile_m": 16, "tile_n": 64, "wave_n": 4,
 }  # fmt: skip
+_BLOCKS: Mapping[str, Any] = {
+    "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
+    "scheduler": "intrawave", "arch": "gfx1250", "warp_tile_k": 128,
+}  # fmt: skip
 
 
 @rule(
@@ -83,3 +87,23 @@ def hot_loops_fit_their_order(c: ScaledQuantities) -> BoolExpr:
     Fix: use a larger block tile.
     """
     return loop_fits_order(c, c.repeat_n)
+
+
+@rule(
+    "SCAL053", "one-scale-for-rows-of-two-results", kind="wrong-result", since="2026.06",
+    applies=lambda c: (c.pipeline == "abquant") & (c.wave_size == 32),
+    says=("a lane of {arch} has two rows of a warp tile, and {pipeline} looks up the scale of one: "
+          "warp_tile_m = {warp_tile_m}, expected 16"),
+    source=["ops/gemm/warp/warp_gemm_attribute_wmma_impl_base_traits.hpp: WmmaTraitsBase<gfx12_t>: kCMBlock (CK 2026.09, read in ROCm/rocm-libraries @ 0149199)",
+            "ops/gemm_quant/block/block_gemm_quant_common.hpp: AQPickerCommon (CK 2026.09, read in ROCm/rocm-libraries @ 705d00c)"],
+    accepts=[_BLOCKS], rejects=[{**_BLOCKS, "warp_tile_m": 32, "warp_tile_n": 32}],
+)  # fmt: skip
+def rows_have_their_block_scales(c: ScaledQuantities) -> BoolExpr:
+    """In waves of 32 lanes block scales have a 16x16 warp tile.
+
+    Why: what QUANT041 says of aquant, whose way to the scales of A's rows this is. Those of B's
+    blocks are right.
+
+    Fix: use a 16x16 warp tile.
+    """
+    return c.warp_tile_m == 16

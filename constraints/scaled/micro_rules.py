@@ -162,8 +162,9 @@ def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
 def four_bits_are_in_waves_of_64(c: ScaledQuantities) -> BoolExpr:
     """mx_flatmm is judged in waves of 64 lanes alone.
 
-    Why: headers of 2026 have it for gfx1250, too, in waves of 32 lanes, with a warp tile less in a
-    pack of scales along K; what that asks of sizes was not read.
+    Why: the pipeline of 2026 is one for gfx1250, too, in waves of 32 lanes, with a warp tile less in a
+    pack of scales along K. The texts of its policy that could be read spread operands over 64 lanes;
+    that of ROCm/rocm-libraries#7359, which has others, is not known.
 
     Fix: use gfx950.
     """

@@ -252,6 +252,13 @@ class ScaledQuantities(TileGemm):
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:
-        """LDS of a workgroup: flatmm has a second array for A, whatever double_smem_buffer says."""
-        most = maximum(self.pipeline_lds, self.epilogue_lds)
-        return ite(self.flat, most + self.a_stage, most)
+        """LDS of a workgroup: flatmm has A's tile twice, whatever double_smem_buffer says.
+
+        The second was an array of its own, which the epilogue left unused, until 2026.09:
+        ops/flatmm/kernel/{flatmm,moe_flatmm}_kernel.hpp: GetSmemSize, operator() (CK 2026.09, read
+        in ROCm/rocm-libraries @ 705d00c), mx_flatmm_kernel.hpp likewise (@ c908e84).
+        """
+        second = ite(self.flat, self.a_stage, 0)
+        if self.since("2026.09"):
+            return maximum(self.pipeline_lds + second, self.epilogue_lds)
+        return maximum(self.pipeline_lds, self.epilogue_lds) + second

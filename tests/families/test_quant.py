@@ -151,13 +151,23 @@ def test_later_headers_lift_some_of_them() -> None:
     assert broken("2026.06", layout="crr") == set()
     assert broken("2026.06", tile_m=128) == set()
     assert broken("2026.06", pipeline="mem", scheduler="interwave") == set()
-    assert broken("2026.06", double_smem_buffer=True) == {"QUANT007"}
+    assert broken("2026.06", double_smem_buffer=True) == set()
+    assert broken("2026.06", variant="bquant", double_smem_buffer=True) == set()
+    assert broken("2026.06", **SHUFFLED, tile_m=128) == set()
+    assert broken("2026.06", **SHUFFLED | {"double_smem_buffer": False}) == {"GEMM023"}
 
 
 MI350: dict[str, Any] = {"arch": "gfx950", "transpose_c": True}
 MI400: dict[str, Any] = {
     "arch": "gfx1250", "tile_m": 32, "tile_n": 64, "warp_tile_m": 16, "warp_tile_n": 16,
 }  # fmt: skip
+FOUR: dict[str, Any] = {
+    "tile_m": 64, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 128,
+}  # fmt: skip
+TURNED: dict[str, Any] = {
+    "arch": "gfx950", "layout": "rrr", "warp_tile_m": 16, "warp_tile_n": 16,
+}  # fmt: skip
+ORDERED: dict[str, Any] = {"variant": "bquant", "preshuffle_quant": True}
 EIGHT: dict[str, Any] = {"tile_m": 256, "wave_m": 4}
 WIDE: dict[str, Any] = {"arch": "gfx950", "wave_m": 1, "wave_n": 8, "tile_n": 256}
 
@@ -170,9 +180,27 @@ WIDE: dict[str, Any] = {"arch": "gfx950", "wave_m": 1, "wave_n": 8, "tile_n": 25
         ({**MI350, "warp_tile_k": 64}, set(), set()),
         ({**MI350, "dtype": "bf8", "warp_tile_k": 64}, set(), set()),
         ({**MI350, "dtype": "bf8"}, {"WARP001"}, {"WARP001"}),
-        # gfx1250 multiplies 32x32x128
-        ({**MI400, "tile_m": 64, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 128},
-         set(), set()),
+        # gfx1250 multiplies 32x32x128 in four parts, of which a lane has two rows and columns
+        ({**MI400, **FOUR}, {"QUANT041"}, {"QUANT041"}),
+        ({**MI400, **FOUR, "transpose_c": True}, {"QUANT041"}, {"QUANT041"}),
+        ({**MI400, **FOUR, "variant": "bquant"}, {"QUANT041"}, {"QUANT041"}),
+        ({**MI400, **FOUR, "variant": "bquant", "group_n": 64}, set(), set()),
+        ({**MI400, **FOUR, **OTHERS}, set(), set()),
+        # a read that transposes has 8 bytes
+        ({**TURNED, "warp_tile_k": 32}, set(), set()),
+        ({**TURNED, "warp_tile_k": 64}, {"QUANT043"}, {"QUANT043"}),
+        ({**TURNED, "warp_tile_k": 64, "variant": "bquant"}, {"QUANT043"}, {"QUANT043"}),
+        ({**TURNED, "warp_tile_k": 64, **OTHERS}, set(), set()),
+        ({**TURNED, "warp_tile_k": 64, "layout": "rcr"}, set(), set()),
+        ({**TURNED, "warp_tile_k": 128}, set(), set()),
+        # shuffled scales of groups wider than a warp tile
+        ({**ORDERED, "group_n": 32, "tile_n": 256}, set(), set()),
+        ({**ORDERED, "group_n": 64}, set(), set()),
+        ({**ORDERED, "group_n": 64, "tile_n": 256}, {"QUANT042"}, set()),
+        ({**ORDERED, "group_n": 128}, set(), set()),
+        ({**ORDERED, "group_n": 128, "group_k": 64}, {"QUANT042"}, {"QUANT042"}),
+        ({**ORDERED, "group_n": 256}, {"QUANT042"}, {"QUANT042"}),
+        ({**ORDERED, "group_n": 256, "wave_m": 1, "wave_n": 4, "tile_m": 32}, set(), set()),
         # half of an instruction, for C as computed
         ({**MI400, "warp_tile_k": 32}, {"WARP002"}, set()),
         ({**MI400, "warp_tile_k": 32, "transpose_c": True}, {"WARP002"}, {"GEMM084"}),

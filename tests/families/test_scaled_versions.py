@@ -8,6 +8,7 @@ import pytest
 
 from ckrules.constraints.scaled.micro_rules import OF_FOUR_BITS
 from ckrules.constraints.scaled.vocabulary import BASELINE
+from ckrules.engine.evaluate.pointwise import At
 from ckrules.kernels import problem_books
 from ckrules.kernels.library import book
 
@@ -79,10 +80,23 @@ def test_kernels(given: dict[str, Any], then: list[str], later: list[str]) -> No
     [
         ({**MI400, "tile_n": 128}, ["WARP002"], []),
         ({**MI400, "tile_n": 128, "transpose_c": True}, ["WARP002"], ["GEMM084"]),
+        # of four results a lane has two rows, with a scale each
+        ({**MI400, "tile_n": 128, "warp_tile_k": 128}, [], []),
+        ({**MI400, "tile_n": 128, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 128},
+         ["SCAL053"], ["SCAL053"]),
     ],
-)
+)  # fmt: skip
 def test_kernels_of_2026(given: dict[str, Any], june: list[str], september: list[str]) -> None:
     assert (_codes("2026.06", given), _codes("2026.09", given)) == (june, september)
+
+
+@pytest.mark.parametrize(("tile_k", "june", "september"), [(64, 3072, 2048), (256, 8192, 8192)])
+def test_lds_of_flatmm_is_one_array_since_september(tile_k: int, june: int, september: int) -> None:
+    """A's two tiles, of which the epilogue took the place of one, and since of both."""
+    for ck, size in (("2026.06", june), ("2026.09", september)):
+        words = book("flatmm", ck=ck)
+        at = At(words.point({**BASELINE, "tile_m": 16, "tile_n": 256, "tile_k": tile_k}))
+        assert at.value(words.vocabulary.names()["lds_bytes"]) == size
 
 
 @pytest.mark.parametrize(
