@@ -62,7 +62,7 @@ def queries_are_whole_tiles(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB002", "keys-not-padded", kind="wrong-result",
-    applies=lambda c: ~c.masks_tail & ~c.grouped,
+    applies=lambda c: ~c.masks_tail & ~c.several,
     says="the kernel pads no rows of K: seqlen_k = {p_seqlen_k} is not a multiple of tile_n0 = {tile_n0}",
     source=[_KERNEL, _PIPELINES, _API.format("skcheck ")],
     accepts=[{}, {**ASYNC, "p_seqlen_q": 100}], rejects=[{"p_seqlen_k": 1000}],
@@ -71,7 +71,7 @@ def queries_are_whole_tiles(c: AttentionFit) -> BoolExpr:
 def keys_are_whole_tiles(c: AttentionFit) -> BoolExpr:
     """Without pad_sk the length of K is a multiple of tile_n0, unless scores are masked.
 
-    Why: scores of rows behind the sequence are not set to minus infinity, so that they count in
+    Why (of several sequences of a group FPROB003 says it): scores of rows behind the sequence are not set to minus infinity, so that they count in
     the softmax: a few values are wrong by little, which tests with large tolerances miss. A mask
     does it as well, and so do split-KV and, in CK 2025.11, qr_async_trload, which always look at
     the last tile. Its text of 2026 does so, too, but a fault was reported of it. The generator's
@@ -89,24 +89,24 @@ def _narrow_bias(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB003", "group-lengths-not-padded", kind="wrong-result",
-    applies=lambda c: c.grouped,
-    says=["sequences of a group have any length, and scores behind them count: pad_sk = {pad_sk}",
+    applies=lambda c: c.several,
+    says=["sequences of a group have any length, and scores behind them count: pad_sk = {pad_sk}, batch = {p_batch}",
           "the bias of a sequence of a group ends within a vector: pad_sk = {pad_sk}, dtype = {dtype}, batch = {p_batch}"],
     source=["example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: \"in group mode, spad/skpad must be true\" (CK 2025.11)",
             _PIPELINES],
-    accepts=[_GROUP, {**_GROUP, "pad_s": False}, {**_GROUP, **_BIAS, "pad_sk": False}],
-    rejects=[{**_GROUP, "pad_sk": False}, {**_GROUP, **_BIAS, "pad_sk": False, "p_batch": 4}],
+    accepts=[{**_GROUP, "p_batch": 4}, {**_GROUP, "pad_s": False, "p_batch": 4}],
+    rejects=[{**_GROUP, "pad_sk": False, "p_batch": 4}, {**_GROUP, **_BIAS, "pad_sk": False, "p_batch": 4}],
 )  # fmt: skip
 def groups_are_padded(c: AttentionFit) -> BoolExpr:
-    """Kernels of group mode pad K's sequences, but those that mask and have no bias of 16 bits.
+    """Of several sequences K's are padded, unless scores are masked and no bias has 16 bits.
 
-    Why: the lengths are known on the GPU alone, one by one. The generator pads Q as well, which
-    does not change what is computed. An element of a bias of fp32 is a dword; of one sequence the
-    length is known.
+    Why: the lengths are known on the GPU alone, one by one; that of a single sequence FPROB002
+    asks for. The generator pads Q as well, which does not change what is computed. An element of a
+    bias of fp32 is a dword.
 
     Fix: use a kernel with pad_sk.
     """
-    return all_of(c.masks_tail, any_of(c.pad_sk, ~_narrow_bias(c), ~c.several))
+    return all_of(c.masks_tail, c.pad_sk | ~_narrow_bias(c))
 
 
 @rule(
