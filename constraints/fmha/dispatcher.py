@@ -3,7 +3,8 @@
 Its sweep goes over sizes of tiles, and a filter in Python restates what the C++ asks: more loosely
 in places, as its comments say. Receipt 0 is meant, and the sweep by rules. Facts:
 dispatcher/codegen/fmha/{validation,instance_gen,symbol_map}.py and fmha_arch_specs.json,
-ROCm/composable_kernel of June 2026 (read; not installed anywhere to be run).
+ROCm/composable_kernel of June 2026, and of September what changed (read; not installed anywhere to
+be run).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from ckrules.constraints.fmha import words as w
 from ckrules.constraints.fmha.examples import ASYNC
+from ckrules.constraints.fmha.examples import PREFILL as A_PREFILL
 from ckrules.constraints.fmha.generator import FWD, PAGED, PREFILL, SPLIT, SPLIT_KERNEL, padded
 from ckrules.constraints.fmha.vocabulary import WARP_TILES, WAVES, AttentionQuantities
 from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, implies, ite, maximum, rel
@@ -414,3 +416,21 @@ def groups_are_padded(c: AttentionQuantities) -> BoolExpr:
     Fix: set pad_s and pad_sk; drop the bias or the cap.
     """
     return implies(c.mode == "group", c.pad_s & c.pad_sk) & implies(c.logits, c.bias == "no")
+
+
+@rule(
+    "FDSP012", "prefill-steps-not-dispatched", kind="profile", profiles=_PROFILE, since="2026.09",
+    applies=lambda c: c.variant == PREFILL,
+    says="the dispatcher has one step for both products of batch prefill: tile_k0 = {tile_k0}, tile_k1 = {tile_k1}",
+    source="dispatcher/codegen/fmha/instance_gen.py: _expand_batch_prefill (CK 2026.09, read in Reis-McMillan/rocm-libraries @ beb4d85, as in sammysun0711/rocm-libraries @ 69b1e0f)",
+    issue="https://github.com/ROCm/rocm-libraries/pull/12103",
+    accepts=[A_PREFILL], rejects=[{**A_PREFILL, "tile_k0": 16}],
+)  # fmt: skip
+def prefill_steps_are_one(c: AttentionQuantities) -> BoolExpr:
+    """Batch prefill is written with the same step along the head dimension and along K's sequence.
+
+    Why: other tiles are left out, since the pipeline asserts it (FMHA062).
+
+    Fix: use the same for both.
+    """
+    return c.tile_k0 == c.tile_k1

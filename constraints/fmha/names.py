@@ -8,7 +8,8 @@ are differs between the kernels. The generator's files have a word for the GPU b
 ``_gfx9``, ``_gfx950`` or ``_gfx12``: such names are read, and are written as style ``generator``.
 The generator of 2026 ends names with ``_sink`` or ``_nsink``, and those of fmha_fwd say ``_nqscale``
 or ``_pertensor`` for ``_nsquant`` and ``_squant``: these are read, and written where the name was
-read with them. Names of batch prefill go on behind them, with what no field says.
+read with them. What no field says is refused with its place: other scales, pages of batch prefill
+(``_ps16`` before the tile), and pipelines of 2026 and ``qr_nwarp_sshuffle``.
 
 Facts: the properties ``name`` and ``filename`` of example/ck_tile/01_fmha/codegen/ops/*.py, CK
 2025.11; those of fmha_fwd.py @ 014d097 and fmha_pagedkv_prefill.py @ 16f85eb for 2026.
@@ -62,7 +63,14 @@ _WORDS = {"paged_kv": "pagedkv"}
 NO_SINK = "_nsink"
 #: The words of fmha_fwd in 2026 for scales, and those that no field says.
 SCALES: Mapping[str, bool] = {"nqscale": False, "pertensor": True}
-_OTHER_SCALES = re.compile(r"_(kv_blockscale|blockscale|perhead|mx)(?=_n?trload)")
+#: Words that no field says: a pattern, what is read in their place, and why they are not.
+_OTHER_WORDS = (
+    (r"(kv_blockscale|blockscale|perhead|mx)(?=_n?trload)",
+     f"squant (squant, nsquant, {', '.join(SCALES)})", "scales of blocks, pages, heads and MX have no field"),
+    (r"(qr_(?:hpad|tdm\w*?|nwarp_sshuffle|async_trload_v3))(?=_v[rc]_)",
+     f"pipeline ({', '.join(w.PIPELINES)})", "this pipeline is not modelled"),
+    (r"(ps\d+)(?=_\w*?b\d+x)", "'b'", "pages of batch prefill have no field"),
+)  # fmt: skip
 
 
 def purpose(variant: str, dtypes: Sequence[str]) -> list[Piece]:
@@ -81,11 +89,10 @@ def _traits(variant: str) -> list[Piece]:
     return [scaled if p.field == "squant" else p for p in out]
 
 
-def _refuse_other_scales(text: str) -> None:
-    if other := _OTHER_SCALES.search(text):
-        words = f"squant (squant, nsquant, {', '.join(SCALES)})"
-        hint = "scales of blocks, pages, heads and MX have no field"
-        raise KernelNameError(text, other.start(1) + 1, words, hint)
+def _refuse_other_words(text: str) -> None:
+    for pattern, expected, hint in _OTHER_WORDS:
+        if other := re.search(f"_{pattern}", text):
+            raise KernelNameError(text, other.start(1) + 1, expected, hint)
 
 
 def _grammar(variant: str) -> Grammar:
@@ -97,7 +104,7 @@ def _grammar(variant: str) -> Grammar:
         one_of("v_layout", V_LETTERS), literal("_"), pads(PADS),
         *switch("logits", "logits"), literal("_"), one_of("bias", BIAS), literal("_"),
         one_of("mask", MASK), *_traits(variant),
-    ], [flag("_sink", "sink")], refuse=_refuse_other_scales)  # fmt: skip
+    ], [flag("_sink", "sink")], refuse=_refuse_other_words)  # fmt: skip
 
 
 KERNELS = tuple(

@@ -149,6 +149,12 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "compiler: 4096 bytes of LDS, 64 threads, 32 matrix instructions" in differs.stdout
 
 
+def test_families_without_an_estimate_of_registers_are_refused() -> None:
+    done = run("certify", "backend", "--arch", "gfx942", "--family", "fmha", "-n", "1")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: fmha has no estimate of registers to compare; conv, gemm")
+
+
 def test_options_that_became_commands_say_so() -> None:
     for word, command in (("--codegen", "backend"), ("--numerics", "numerics")):
         done = run("certify", word, "--arch", "gfx942", "--blocks", "0")

@@ -1,12 +1,14 @@
 """What upstream's generator of attention lists, name by name, and names both ways.
 
 ``data/fmha_2025_11.json.gz`` has the lists that example/ck_tile/01_fmha/generate.py of CK 2025.11
-writes for two GPUs, by direction and receipt; ``same_as`` names an equal list.
+writes for two GPUs, by direction and receipt; ``same_as`` names an equal list. Of further receipts
+and of gfx950 ``data/fmha_2025_11_digests.json`` has how many names they have, and their hash.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,9 @@ from ckrules.kernels.name_grammar import KernelNameError
 from ckrules.kernels.names import format_name, parse_name, styled_name
 
 DATA = Path(__file__).parent.parent / "data" / "fmha_2025_11.json.gz"
+DIGESTS: dict[str, list[int | str]] = json.loads(
+    (DATA.parent / "fmha_2025_11_digests.json").read_text()
+)
 VARIANTS = {
     "fwd": ("fmha_fwd",),
     "fwd_splitkv": ("fmha_fwd_splitkv", "fmha_fwd_splitkv_combine"),
@@ -63,6 +68,17 @@ def test_every_list_is_reproduced(gpu: str, direction: str) -> None:
     assert len(keys) == 9
     for key in keys:
         assert _listed(*key.split("/")) == _names(key), key
+
+
+@pytest.mark.parametrize("gpu", ["gfx942", "gfx950", "gfx1201"])
+@pytest.mark.parametrize("direction", VARIANTS)
+def test_every_further_list_has_the_digest(gpu: str, direction: str) -> None:
+    keys = [k for k in DIGESTS if k.startswith(f"{gpu}/{direction}/")]
+    assert len(keys) == (13 if gpu == "gfx950" else 4)
+    for key in keys:
+        names = sorted(_listed(*key.split("/")))
+        digest = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+        assert [len(names), digest] == DIGESTS[key], key
 
 
 @pytest.mark.parametrize("direction", [d for d in VARIANTS if d != "batch_prefill"])

@@ -116,6 +116,24 @@ def test_scales_without_a_field_are_refused(word: str) -> None:
     assert caught.value.column == NAME.index("nsquant") + 1
 
 
+@pytest.mark.parametrize(
+    "pipeline", ["qr_hpad", "qr_tdm", "qr_tdm_v128", "qr_nwarp_sshuffle", "qr_async_trload_v3"]
+)
+def test_pipelines_without_a_word_are_refused(pipeline: str) -> None:
+    word = BASELINE["pipeline"]
+    with pytest.raises(KernelNameError, match=r"expected pipeline \(qr, .*not modelled") as caught:
+        parse_name(NAME.replace(f"_{word}_v", f"_{pipeline}_v"))
+    assert caught.value.column == NAME.index(f"_{word}_v") + 2
+
+
+@pytest.mark.parametrize("word", ["ps1", "ps16_64bit", "ps1024"])
+def test_pages_of_batch_prefill_are_refused(word: str) -> None:
+    name = format_name({**BASELINE, "variant": "fmha_batch_prefill", "paged_kv": True})
+    with pytest.raises(KernelNameError, match="pages of batch prefill have no field") as caught:
+        parse_name(name.replace("_batch_b", f"_batch_{word}_b"))
+    assert caught.value.column == name.index("_batch_b1") + 8
+
+
 def test_words_for_scales_are_those_of_forward() -> None:
     splits = format_name({**BASELINE, "variant": "fmha_fwd_splitkv", "lse": True})
     with pytest.raises(KernelNameError, match="expected squant"):

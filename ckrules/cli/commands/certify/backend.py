@@ -33,9 +33,15 @@ def command(setup: CertifySetup) -> int:
     from ckrules.certify import recording, reports
     from ckrules.certify.backend import compare
     from ckrules.certify.codeobjects import CodeObjects, FigureStore, measured
+    from ckrules.certify.registers import families
     from ckrules.compiling.toolchain import first_line
+    from ckrules.support.errors import UsageError
 
-    choice, tools = setup.choice, setup.toolchain()
+    choice, known = setup.choice, families(setup.choice.books)
+    if choice.family_name not in known:
+        words = f"{choice.family_name} has no estimate of registers to compare"
+        raise UsageError(f"{words}; {', '.join(known)} have")
+    tools = setup.toolchain()
     note(f"compiler: {tools.compiler} ({tools.version})")
     with waiting("drawing kernels"):
         points, book = choice.beyond_rules(), choice.book
