@@ -37,21 +37,12 @@ class ScaledQuantities(TileGemm):
     bias: BoolExpr
     split_k: BoolExpr
     k_block_per_cu: IntExpr
-
-    @property
-    def a_transposed(self) -> BoolExpr:
-        """Never: K is contiguous in A."""
-        return FALSE
-
-    @property
-    def b_transposed(self) -> BoolExpr:
-        """Never: K is contiguous in B."""
-        return FALSE
-
-    @property
-    def reads_interwave(self) -> BoolExpr:
-        """Never: flatmm does not look at the scheduler, block scales have intrawave alone."""
-        return FALSE
+    a_transposed = FALSE
+    """Never: K is contiguous in A."""
+    b_transposed = FALSE
+    """Never: K is contiguous in B."""
+    reads_interwave = FALSE
+    """Never: flatmm does not look at the scheduler, block scales have intrawave alone."""
 
     @property
     def asserted(self) -> BoolExpr:
