@@ -226,8 +226,7 @@ class GemmQuantities(GemmFields):
     @cached_property
     def _lane_b(self) -> IntExpr:
         """Elements of a warp tile's B that a lane holds, with those that others hold, too."""
-        node: IntExpr = ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
-        return node
+        return ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
 
     def _has_access(self, times: str) -> BoolExpr:
         both = self.a_transpose_load & self.b_transpose_load
@@ -425,5 +424,4 @@ class GemmQuantities(GemmFields):
     @property
     def lds_arrays(self) -> IntExpr:
         """Arrays in LDS: kernels that know one buffer declare one."""
-        node: IntExpr = ite(self.one_buffer, 1, super().lds_arrays)
-        return node
+        return ite(self.one_buffer, 1, super().lds_arrays)

@@ -67,14 +67,12 @@ class ScaledQuantities(TileGemm):
     @cached_property
     def packed_a(self) -> IntExpr:
         """Elements of A that share a byte."""
-        shared: IntExpr = ite(self.dtype == "fp4", 2, 1)
-        return shared
+        return ite(self.dtype == "fp4", 2, 1)
 
     @cached_property
     def packed_b(self) -> IntExpr:
         """Elements of B that take the bytes of one element of A, or a byte where A has 4 bits."""
-        shared: IntExpr = ite(self.narrow_b, 2 * self.element_bytes, self.packed_a)
-        return shared
+        return ite(self.narrow_b, 2 * self.element_bytes, self.packed_a)
 
     @quantity
     def operand_vgprs(self) -> IntExpr:
