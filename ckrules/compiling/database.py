@@ -132,11 +132,7 @@ class DatabaseTable:
         return ResultsError(f"{path}: cannot open the results: {_said(error)}")
 
     def _version(self) -> int:
-        """The version of the file's tables; 0 if there are none yet.
-
-        Raises:
-            ResultsError: If it is of a later version or somebody else's.
-        """
+        """The version of the file's tables, 0 if there are none; `ResultsError` for others'."""
         version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
         if version > _VERSION:
             raise ResultsError(f"{self.path}: written by a later version of ckrules")

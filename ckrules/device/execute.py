@@ -322,11 +322,7 @@ def carry_out(device: Device, module: Any, steps: Sequence[Fill | HostLaunch]) -
 
 
 def _clustered(device: Device, entry: str) -> Clustered:
-    """The device, if it starts clusters and dynamic shared memory.
-
-    Raises:
-        DeviceError: If it does not.
-    """
+    """The device, which starts clusters and dynamic shared memory, or `DeviceError`."""
     if not isinstance(device, Clustered):
         what = f"{device.info.name} starts no clusters of blocks and no dynamic shared memory"
         raise DeviceError(f"{UNLAUNCHABLE}: {entry}: {what}")

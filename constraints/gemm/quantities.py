@@ -33,8 +33,8 @@ from ckrules.engine.rules.book import quantity, quantity_in
 ONE_TYPE = ("mem", "compv3", "basic_v1", "basic_v2")
 
 
-class GemmFields(TileGemm):
-    """The fields that only GEMMs have, typed for rule functions."""
+class GemmQuantities(TileGemm):
+    """Fields, facts and quantities of a GEMM kernel."""
 
     variant: EnumExpr
     layout: EnumExpr
@@ -47,10 +47,6 @@ class GemmFields(TileGemm):
     elementwise_op: EnumExpr
     k_block_per_cu: IntExpr
     streamk: EnumExpr
-
-
-class GemmQuantities(GemmFields):
-    """Fields, facts and quantities of a GEMM kernel."""
 
     # -- layouts and types -------------------------------------------------------------------
 
