@@ -329,11 +329,6 @@ def _clustered(device: Device, entry: str) -> Clustered:
     return device
 
 
-def _blocks(steps: Sequence[Fill | HostLaunch]) -> int:
-    """The blocks of the largest launch."""
-    return max((math.prod(s.grid) for s in steps if not isinstance(s, Fill)), default=1)
-
-
 def same_tensors(info: Info, tensors: Tensors) -> None:
     """Complains if the library of a kernel takes other tensors than its family has.
 
@@ -367,7 +362,7 @@ def _judged(
         for t in tensor_of.values()
         if memory.wrote_between(t, steps)
     ]
-    blocks = _blocks(steps)
+    blocks = max((math.prod(s.grid) for s in steps if not isinstance(s, Fill)), default=1)
     parts = [
         _compared(tensors, tensor_of[e.name], e, memory, again, blocks) for e in known.expected
     ]

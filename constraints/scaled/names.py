@@ -193,10 +193,6 @@ class _Experts(_Form):
 FORMS = (_Preshuffled(), _Blocks(), _Experts())
 
 
-def _form(text: str) -> _Form | None:
-    return next((form for form in FORMS if text.startswith(form.begins)), None)
-
-
 #: By the word for them.
 STYLES: Mapping[str, ToolNames] = {"aiter": ToolNames(FORMS)}
 
@@ -213,7 +209,7 @@ class ScaledNames(Names):
         return STYLES
 
     def other(self, text: str) -> _Form | None:
-        return _form(text)
+        return next((form for form in FORMS if text.startswith(form.begins)), None)
 
 
 NAMING = ScaledNames()
