@@ -153,7 +153,7 @@ def _inherit(doc: Document) -> None:
 def _section(
     top: Section, key: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> Section:
-    section = Section(top.doc, (*top.path, key), top.data[key], required, optional)
+    section = top.inner(key, required, optional)
     if "source" in required:
         section.text("source")
     return section
@@ -163,14 +163,7 @@ def _warp_tiles(top: Section) -> tuple[tuple[WarpTile, ...], tuple[tuple[Types, 
     """The tiles of all rows, and the instructions they name, in file order."""
     tiles: list[WarpTile] = []
     instructions: list[tuple[Types, Shape]] = []
-    for i, data in enumerate(top.rows("warp_tile")):
-        row = Section(
-            top.doc,
-            ("warp_tile", i),
-            data,
-            ("types", "since", "source"),
-            (*_KINDS, "instructions"),
-        )
+    for row in top.each("warp_tile", ("types", "since", "source"), (*_KINDS, "instructions")):
         source, since = row.text("source"), row.word("since", CK_VERSIONS, "CK version")
         all_types = row.word_triples("types", DTYPES, "dtype")
         steps = row.triples("instructions", 1, 1024) if "instructions" in row else ()
@@ -216,7 +209,7 @@ def _dispatcher(top: Section) -> DispatcherTable | None:
         ("warp_tile", "preshuffle_warp_tile"),
     )
     names = section.table("lds_limits")
-    limits = Section(top.doc, ("dispatcher", "lds_limits"), names, ["default", *names])
+    limits = section.inner("lds_limits", ["default", *names])
     for pipeline in names:
         if not _PIPELINE.fullmatch(pipeline):
             what = f"{pipeline!r} is not a pipeline name"
@@ -234,8 +227,7 @@ def _dispatcher_tiles(
     section: Section, key: str
 ) -> tuple[tuple[Types, tuple[Shape, ...], str], ...]:
     found: dict[Types, tuple[tuple[Shape, ...], str]] = {}
-    for i, data in enumerate(section.rows(key) if key in section else []):
-        row = Section(section.doc, (*section.path, key, i), data, ("types", "tiles"), ("since",))
+    for row in section.each(key, ("types", "tiles"), ("since",)):
         shapes = row.triples("tiles", 1, 1024)
         since = row.word("since", CK_VERSIONS, "CK version") if "since" in row else _DISPATCHER
         for j, types in enumerate(row.word_triples("types", DTYPES, "dtype")):

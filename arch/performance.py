@@ -90,13 +90,8 @@ class Performance:
 
 def read(section: Section, dtypes: Collection[str]) -> Performance:
     """The speeds that the table ``[performance]`` of a GPU's file states."""
-    rates = Section(
-        section.doc,
-        (*section.path, "matrix_flops"),
-        section.table("matrix_flops"),
-        (),
-        dtypes,
-    )
+    path = (*section.path, "matrix_flops")
+    rates = Section(section.doc, path, section.table("matrix_flops"), (), dtypes)
     simds, waves, lds, l2, l2_clock, last, chiplets = (
         section.number(key, 0 if key == "last_level_bytes" else 1, 1 << 32) for key in _CHIP
     )
@@ -111,16 +106,13 @@ OPTIONAL = ("slower",)
 
 
 def _slower(section: Section, dtypes: Collection[str]) -> Iterator[tuple[tuple[str, Shape], int]]:
-    for i, data in enumerate(section.rows("slower") if "slower" in section else []):
-        path = (*section.path, "slower", i)
-        row = Section(section.doc, path, data, ("dtypes", "tiles", "factor"))
+    for row in section.each("slower", ("dtypes", "tiles", "factor")):
         factor, tiles = row.number("factor", 2, 64), row.triples("tiles", 1, 1024)
         for dtype in row.words("dtypes", dtypes, "dtype"):
             yield from (((dtype, tile), factor) for tile in tiles)
 
 
 def _products(section: Section) -> Iterator[GpuProduct]:
-    for i, data in enumerate(section.rows("product")):
-        row = Section(section.doc, (*section.path, "product", i), data, _PRODUCT)
+    for row in section.each("product", _PRODUCT):
         units, clock, memory = (row.number(key, 1, 1 << 20) for key in _PRODUCT[1:])
         yield GpuProduct(row.text("name"), units, clock, memory)

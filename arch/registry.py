@@ -76,7 +76,7 @@ def known(extra: Sequence[Path] = ()) -> tuple[str, ...]:
     >>> known()[:5]
     ('gfx908', 'gfx90a', 'gfx942', 'gfx950', 'gfx1100')
     """
-    return tuple(sorted({*_own(), *_added(extra)}, key=_order))
+    return tuple(sorted({*_own(), *_added(extra)}, key=lambda name: (len(name), name)))
 
 
 def load(name: str, *, extra: Sequence[Path] = ()) -> Gpu:
@@ -135,10 +135,6 @@ def _endings(product: str) -> set[str]:
 
 def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).lower()
-
-
-def _order(name: str) -> tuple[int, str]:
-    return len(name), name
 
 
 @cache

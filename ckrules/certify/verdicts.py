@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ckrules.certify.oracle import CompilerVerdict
-from ckrules.compiling.database import DatabaseTable
+from ckrules.compiling.database import DatabaseTable, sorts
 
 T = TypeVar("T")
-_SORTS = {"str": "enum", "int": "int", "float": "real", "bool": "bool"}
 
 
 class KeyedStore(DatabaseTable, Generic[T]):
@@ -25,10 +24,10 @@ class KeyedStore(DatabaseTable, Generic[T]):
     IDENTITY = ("key",)
 
     def __init_subclass__(cls) -> None:
-        """Has a column for every field, of the sort that its annotation begins with."""
+        """Has a column for every field, and one for the key."""
         super().__init_subclass__()
-        sorts = {cls.COLUMN.get(f.name, f.name): f.type.split()[0] for f in fields(cls.OF)}
-        cls.COLUMNS = {"key": "enum", **{name: _SORTS[sort] for name, sort in sorts.items()}}
+        found = {cls.COLUMN.get(name, name): sort for name, sort in sorts(cls.OF).items()}
+        cls.COLUMNS = {"key": "enum", **found}
 
     def __init__(self, path: Path) -> None:
         try:

@@ -270,11 +270,7 @@ _INNER = {"lists": "list", "texts": "text"}
 
 
 def _read(document: Document, at: TomlPath, what: str, kind: str, value: Any, folder: Path) -> Any:
-    """The value of a type.
-
-    Raises:
-        UsageError: If it is of another, with its place.
-    """
+    """The value of a type; raises `UsageError` if it is of another, with its place."""
     try:
         return _value(kind, value, folder)
     except TypeError as error:

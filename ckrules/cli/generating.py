@@ -159,11 +159,7 @@ def _one_of_each(configs: Sequence[Config], books: Books) -> list[Config]:
 
 
 def _version(configs: Sequence[Config], books: Books) -> str:
-    """The CK version of the rows: the one that they say, else the one that was asked for.
-
-    Raises:
-        UsageError: If rows are for different versions.
-    """
+    """The one CK version of the rows: which they say, else the one that was asked for."""
     said = sorted({c.ck for c in configs if c.ck})
     if len(said) > 1:
         raise UsageError(f"rows for CK {' and '.join(said)}: generate one version at a time")

@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -33,6 +34,12 @@ _PATIENCE = 60
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; the second where a damaged file gives its message bytes of no text."""
 _TYPES = {"enum": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
+_SORTS = {"str": "enum", "int": "int", "float": "real", "bool": "bool"}
+
+
+def sorts(kind: type[Any]) -> dict[str, str]:
+    """A column for every field of a dataclass, of the sort that its annotation begins with."""
+    return {f.name: _SORTS[str(f.type).split(" ")[0]] for f in fields(kind)}
 
 
 class ResultsError(CkrulesError, OSError):
@@ -125,11 +132,7 @@ class DatabaseTable:
         return ResultsError(f"{path}: cannot open the results: {_said(error)}")
 
     def _version(self) -> int:
-        """The version of the file's tables; 0 if there are none yet.
-
-        Raises:
-            ResultsError: If it is of a later version or somebody else's.
-        """
+        """The version of the file's tables, 0 if there are none; `ResultsError` for others'."""
         version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
         if version > _VERSION:
             raise ResultsError(f"{self.path}: written by a later version of ckrules")

@@ -134,10 +134,6 @@ def _is_gpu(name: str) -> bool:
     return bool(GPU_NAME.fullmatch(name)) or name in targets()
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_number(value: object) -> bool:
     whole = isinstance(value, int) and not isinstance(value, bool)
     return whole and 0 <= value < _LARGEST_NUMBER  # type: ignore[operator]  # a whole number, as seen above
@@ -169,7 +165,7 @@ _GRAMMAR: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "a list of macros NAME or NAME=VALUE",
     ),
     "rules": (_is_word, "the version of a rule book"),
-    "legal": (_is_flag, "true or false"),
+    "legal": (lambda value: isinstance(value, bool), "true or false"),
     "lds_bytes": (lambda v: v is None or _is_number(v), "a number of bytes or null"),
     "device_seconds": (lambda v: v is None or _is_number(v), "a number of seconds or null"),
     "config": (_is_config, "an object with a variant, and numbers, words and Booleans"),

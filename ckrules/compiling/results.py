@@ -5,18 +5,16 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ckrules.codegen.ck_options import CkOption, lacking, options
 from ckrules.compiling.codeobject import LARGEST
-from ckrules.compiling.database import DatabaseTable
+from ckrules.compiling.database import DatabaseTable, sorts
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError
-
-_SORTS = {"str": "enum", "int": "int", "float": "real", "bool": "bool"}
 
 
 class BuildStatus(StrEnum):
@@ -100,11 +98,7 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def _sort(annotation: Any) -> str:
-    return _SORTS[str(annotation).split(" ")[0]]
-
-
-COLUMNS: dict[str, str] = {f.name: _sort(f.type) for f in fields(Result)}
+COLUMNS: dict[str, str] = sorts(Result)
 """Name and sort of every column."""
 
 

@@ -391,21 +391,13 @@ def _needs(kernel: ManifestEntry) -> tuple[CkOption, ...]:
 
 
 def _refuse_unknown(ck: str, arch: str) -> None:
-    """Says at once that a release does not know a GPU, where a file of the package says so.
-
-    Raises:
-        UsageError: In that case.
-    """
+    """Says at once that a release does not know a GPU, where a file of the package says so."""
     if arch in gpu_facts.known() and (lacking := gpu_facts.load(arch).lacking(ck)):
         raise UsageError(lacking)
 
 
 def _refuse_others(kernels: Sequence[ManifestEntry]) -> None:
-    """Refuses kernels that a command of their family's plug-in builds.
-
-    Raises:
-        UsageError: In that case.
-    """
+    """Refuses kernels that a command of their family's plug-in builds."""
     variants = dict.fromkeys(str(k.config["variant"]) for k in kernels)
     known = (family_of(v) for v in variants if v in all_variants())
     for family in known:
@@ -414,11 +406,7 @@ def _refuse_others(kernels: Sequence[ManifestEntry]) -> None:
 
 
 def _text(folder: Path, name: str) -> str:
-    """A source of a generated folder.
-
-    Raises:
-        UsageError: If it is missing, leads out of the folder or is not text.
-    """
+    """A source of a generated folder; `UsageError` where it is missing, outside or not text."""
     try:
         return opening.read(opening.inside(folder, name), _LARGEST_SOURCE).decode()
     except FileNotFoundError:

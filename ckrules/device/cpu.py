@@ -233,11 +233,7 @@ def _banks(arch: str) -> tuple[str, int]:
 
 
 def _check_limits(arch: str, lds_bytes: int, block: Dim3) -> None:
-    """Refuses what the GPU that a code object is for would not start.
-
-    Raises:
-        DeviceError: For too many threads, or too much LDS.
-    """
+    """Refuses what the GPU that a code object is for would not start."""
     if arch not in gpu_facts.known():
         return
     gpu, threads = gpu_facts.load(arch), math.prod(block)

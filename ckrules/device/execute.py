@@ -322,20 +322,11 @@ def carry_out(device: Device, module: Any, steps: Sequence[Fill | HostLaunch]) -
 
 
 def _clustered(device: Device, entry: str) -> Clustered:
-    """The device, if it starts clusters and dynamic shared memory.
-
-    Raises:
-        DeviceError: If it does not.
-    """
+    """The device, which starts clusters and dynamic shared memory, or `DeviceError`."""
     if not isinstance(device, Clustered):
         what = f"{device.info.name} starts no clusters of blocks and no dynamic shared memory"
         raise DeviceError(f"{UNLAUNCHABLE}: {entry}: {what}")
     return device
-
-
-def _blocks(steps: Sequence[Fill | HostLaunch]) -> int:
-    """The blocks of the largest launch."""
-    return max((math.prod(s.grid) for s in steps if not isinstance(s, Fill)), default=1)
 
 
 def same_tensors(info: Info, tensors: Tensors) -> None:
@@ -371,7 +362,7 @@ def _judged(
         for t in tensor_of.values()
         if memory.wrote_between(t, steps)
     ]
-    blocks = _blocks(steps)
+    blocks = max((math.prod(s.grid) for s in steps if not isinstance(s, Fill)), default=1)
     parts = [
         _compared(tensors, tensor_of[e.name], e, memory, again, blocks) for e in known.expected
     ]

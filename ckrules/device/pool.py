@@ -161,7 +161,7 @@ class WorkerPool:
             for each in busy:
                 if each.process.pipe in ready:
                     outcome = self._hear(each)
-                elif self._late(each):
+                elif time.monotonic() - each.since > self._limit(each.phase):
                     outcome = self._too_late(each)
                 else:
                     continue
@@ -257,9 +257,6 @@ class WorkerPool:
         if phase in _TIMED:
             return self.timeout
         return OPEN_LIMIT if phase is Phase.OPEN else _PREPARE_LIMIT
-
-    def _late(self, each: _Worker) -> bool:
-        return time.monotonic() - each.since > self._limit(each.phase)
 
     def _patience(self, busy: list[_Worker]) -> float:
         now = time.monotonic()

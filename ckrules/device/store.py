@@ -30,50 +30,19 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Problem
 
 COLUMNS: dict[str, str] = {
-    "name": "enum",
-    "arch": "enum",
-    "ck": "enum",
-    "rules": "enum",
-    "legal": "bool",
-    "op_type": "enum",
-    "problem": "enum",
-    "sizes": "enum",
-    "status": "enum",
-    "detail": "enum",
-    "finding": "enum",
-    "supported": "bool",
-    "predicted": "bool",
-    "elements": "int",
-    "wrong": "int",
-    "not_finite": "int",
-    "max_abs": "real",
-    "max_rel": "real",
-    "rtol": "real",
-    "atol": "real",
-    "pattern": "enum",
-    "pattern_text": "enum",
-    "first_wrong": "enum",
-    "latency_ms": "real",
-    "latency_min_ms": "real",
-    "tflops": "real",
-    "warmup": "int",
-    "repeat": "int",
-    "device": "enum",
-    "device_options": "enum",
-    "device_name": "enum",
-    "device_arch": "enum",
-    "device_index": "int",
-    "driver": "enum",
-    "runtime": "enum",
-    "clock_mhz": "int",
-    "memory_clock_mhz": "int",
-    "seconds": "real",
-    "finished": "real",
-    "made": "real",
-    "lacks": "enum",
-    "foretold": "enum",
-    "config": "enum",
-}
+    name: sort
+    for sort, names in (
+        ("enum", "name arch ck rules"), ("bool", "legal"),
+        ("enum", "op_type problem sizes status detail finding"), ("bool", "supported predicted"),
+        ("int", "elements wrong not_finite"), ("real", "max_abs max_rel rtol atol"),
+        ("enum", "pattern pattern_text first_wrong"),
+        ("real", "latency_ms latency_min_ms tflops"), ("int", "warmup repeat"),
+        ("enum", "device device_options device_name device_arch"), ("int", "device_index"),
+        ("enum", "driver runtime"), ("int", "clock_mhz memory_clock_mhz"),
+        ("real", "seconds finished made"), ("enum", "lacks foretold config"),
+    )
+    for name in names.split()
+}  # fmt: skip
 """Name and sort of every column."""
 
 

@@ -125,10 +125,9 @@ def placed(tensor: Tensor, memory: NDArray[Any]) -> NDArray[Any]:
     if len(memory) < _reach(tensor):
         raise UsageError(f"{tensor.name}: {len(memory)} elements, expected {_reach(tensor)}")
     strides = [step * memory.strides[0] for step in steps(tensor)]
-    found: NDArray[Any] = np.lib.stride_tricks.as_strided(
+    return np.lib.stride_tricks.as_strided(
         memory, (*sizes, *memory.shape[1:]), (*strides, *memory.strides[1:])
     )
-    return found
 
 
 def between(tensor: Tensor, data: bytes) -> NDArray[np.uint8]:

@@ -100,8 +100,7 @@ class Memory:
         if not len(self.starts):
             return np.ones(offsets.shape, bool)
         at = np.searchsorted(self.starts, offsets, side="right") - 1
-        found: NDArray[np.bool_] = (at < 0) | (offsets + size > self.ends[at])
-        return found
+        return (at < 0) | (offsets + size > self.ends[at])
 
     def gather(self, offsets: NDArray[np.int64], size: int) -> NDArray[Any]:
         """The bytes at offsets: a last axis of dwords, or one unsigned number of 1 or 2 bytes."""

@@ -29,8 +29,6 @@ SCALARS = 128
 
 #: Numbers of the registers of each file in sets of registers.
 BASES = {"s": 0, "v": 1000, "a": 2000}
-SCC = 999
-_EACH = 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,8 +132,7 @@ class Family:
 
     def _part(self, name: str, otherwise: T) -> T:
         place = self.parts.get(name)
-        found: T = otherwise if place is None else _at(place)
-        return found
+        return otherwise if place is None else _at(place)
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """The fields, facts and derived quantities for a CK version and a set of GPUs.

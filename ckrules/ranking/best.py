@@ -133,7 +133,7 @@ def best(
     wholes: dict[tuple[str, ...], Together] = {}
     good: list[Point] = []
     for part in comparable(region):
-        asked = tuple(_problems(part, problem))
+        asked = tuple(_asked(part.book.space_of((), part.fixed).domains, problem))
         # one space is compiled for all parts that are asked about the same problems
         whole = wholes.setdefault(tuple(map(str, asked)), Together(region, books, asked))
         candidates = Together(part, books, asked, whole.space)
@@ -231,10 +231,6 @@ def comparable(region: Region) -> Iterator[Region]:
         for k in told
     ]
     yield from parts or [region]
-
-
-def _problems(region: Region, problem: Any) -> Sequence[Any]:
-    return _asked(region.book.space_of((), region.fixed).domains, problem)
 
 
 def _asked(values: Mapping[str, Sequence[Any]], problem: Any) -> Sequence[Any]:

@@ -274,8 +274,7 @@ class Search:
 
     def _keys(self, codes: Codes) -> NDArray[np.uint64]:
         """A number for each kernel; two have the same one in 64 bits by chance only."""
-        found: NDArray[np.uint64] = codes.astype(np.uint64) @ self._weights
-        return found
+        return codes.astype(np.uint64) @ self._weights
 
     def _drawn(self, limit: int, part: Space | None = None) -> Iterator[Codes]:
         return self.candidates.codes(limit, self.seed, part)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-POOL = 400
 #: Logarithms to base 2: what all predictions may be off by together, what one may be off by
 #: beside that, and what two measurements of a kernel differ by.
 _TOGETHER, _ALONE, _NOISE = 0.5, 0.3, 0.03

@@ -149,8 +149,7 @@ def _merged(name: str, sides: Sequence[Region]) -> Expr:
         return nodes[0]
     lo, hi = min(d.lo for d in domains), max(d.hi for d in domains)
     domain: Domain = replace(first, values=merged, lo=lo, hi=hi)
-    node: Expr = make(type(nodes[0]), "var", (), domain)
-    return node
+    return make(type(nodes[0]), "var", (), domain)
 
 
 def _aligned(side: Region, variables: Mapping[str, Expr], dropped: Sequence[str]) -> Aligned:

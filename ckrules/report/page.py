@@ -90,9 +90,8 @@ def render(report: Report, told: Callable[[int], None] = lambda _: None) -> str:
         return made
 
     style = (files("ckrules.report") / "templates" / "report.css").read_text(encoding="utf-8")
-    text: str = environment.get_template("report.html.j2").render(
+    return environment.get_template("report.html.j2").render(
         report=report, style=Markup(f"{style}{tile_map.style()}"), drawn=drawn, most=ROWS,
         nothing=lambda picture: isinstance(picture, Nothing),
         tiles=lambda maps: Markup(tile_map.inline(maps)),
     )  # fmt: skip
-    return text

@@ -121,11 +121,7 @@ class KernelCache:
             ]
 
     def _made(self) -> None:
-        """Makes the folder, if it is not there.
-
-        Raises:
-            BuildError: If it cannot be made, or others may write to it.
-        """
+        """Makes the folder, if it is not there."""
         try:
             self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
             opening.own(self.place.resolve())
@@ -147,11 +143,7 @@ class KernelCache:
         return found
 
     def _check(self, place: Path) -> None:
-        """Complains about an entry into which others may have put something.
-
-        Raises:
-            OSError: If the entry, a file of it or the cache's folder is not this user's own.
-        """
+        """Complains about an entry into which others may have put something."""
         for path in (self.place.resolve(), place, *place.iterdir()):
             opening.own(path)
 

@@ -33,18 +33,10 @@ class Timings(DatabaseTable):
 
     NAME = "timing"
     COLUMNS = {  # noqa: RUF012 - as in the other tables
-        "name": "enum",
-        "arch": "enum",
-        "ck": "enum",
-        "op_type": "enum",
-        "problem": "enum",
-        "device_name": "enum",
-        "driver": "enum",
-        "launches": "int",
-        "latency_ms": "real",
-        "latency_min_ms": "real",
+        **dict.fromkeys(("name", "arch", "ck", "op_type", "problem", "device_name"), "enum"),
+        "driver": "enum", "launches": "int", "latency_ms": "real", "latency_min_ms": "real",
         "finished": "real",
-    }
+    }  # fmt: skip
     IDENTITY = ("name", "arch", "ck", "problem", "device_name")
     FAILED = "0"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TypeVar
 
 from ckrules.support.errors import UsageError, nearest
@@ -149,6 +149,20 @@ class Section:
     def rows(self, key: str) -> list[object]:
         """The tables of an array of tables, not yet checked."""
         return self._array(key, self.data[key])
+
+    def inner(
+        self, key: str, required: Collection[str] = (), optional: Collection[str] | None = None
+    ) -> Section:
+        """The table ``key`` as a section; it may have any keys where none are ``optional``."""
+        allowed = self.table(key) if optional is None else optional
+        return Section(self.doc, (*self.path, key), self.data[key], required, allowed)
+
+    def each(
+        self, key: str, required: Collection[str], optional: Collection[str] = ()
+    ) -> Iterator[Section]:
+        """The tables of an array as sections; none where there is no array."""
+        for i, data in enumerate(self.rows(key) if key in self else ()):
+            yield Section(self.doc, (*self.path, key, i), data, required, optional)
 
     def _text(self, key: str, value: object, *at: int) -> str:
         if not isinstance(value, str):

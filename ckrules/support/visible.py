@@ -78,11 +78,7 @@ def visible_source(text: str) -> str:
 def _printable(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    return repr(character)[1:-1]
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:

@@ -75,6 +75,7 @@ class ConvGeneration(GroupedConvGeneration):
         *("lds_bytes", "wave_size", "threads", "launch_threads"),
         *("adds_atomically", "mem_stages", "launch_blocks"),
     )
+    probe_values = staticmethod(probe.values)
 
     def kernel(
         self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]
@@ -100,10 +101,6 @@ class ConvGeneration(GroupedConvGeneration):
     def probe(self, ck: str) -> str | None:
         """The release whose headers can be had."""
         return probe.TEMPLATE if ck == probe.CK else None
-
-    def probe_values(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """See `ckrules.codegen.conv.probe.values`."""
-        return probe.values(point)
 
 
 GENERATION = ConvGeneration()

@@ -23,21 +23,11 @@ class BackwardModel(AttentionModel):
 
     __slots__ = ()
     operands = staticmethod(operands)
-
-    @property
-    def rows(self) -> bool:
-        """V has contiguous rows."""
-        return True
-
-    @property
-    def lying(self) -> tuple[str, ...]:
-        """Gradients that lie in an order alone."""
-        return ("dk", "dv")
-
-    @property
-    def joins(self) -> bool:
-        """It has no splits."""
-        return False
+    rows = True
+    lying = ("dk", "dv")
+    """Gradients that lie in an order alone."""
+    joins = False
+    arguments = "fmha_bwd_args.hpp.j2"
 
     @property
     def cleared(self) -> tuple[KernelOperand, ...]:
@@ -56,11 +46,6 @@ class BackwardModel(AttentionModel):
     def random(self) -> bool:
         """Whether it stores the random bytes by which probabilities are dropped."""
         return stores_random(self.point)
-
-    @property
-    def arguments(self) -> str:
-        """The template of what it is handed."""
-        return "fmha_bwd_args.hpp.j2"
 
     @property
     def functions(self) -> tuple[OwnFunction, ...]:

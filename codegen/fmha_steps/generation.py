@@ -20,16 +20,14 @@ class StepModel(AttentionModel):
 
     __slots__ = ()
     operands = staticmethod(operands)
+    workspace = False
+    windowless = False
+    """They have no mask."""
 
     @property
     def joins(self) -> bool:
         """Whether it joins splits."""
         return self.point["variant"] == COMBINE
-
-    @property
-    def workspace(self) -> bool:
-        """None needs any."""
-        return False
 
     @property
     def arguments(self) -> str:
@@ -67,11 +65,6 @@ class StepModel(AttentionModel):
         """They see no scores; those that append rotate or do not."""
         rope = OwnChoice.of("rope", self.point["rope"], "rotary embedding")
         return (rope,) if self.appends else ()
-
-    @property
-    def windowless(self) -> bool:
-        """They have no mask."""
-        return False
 
 
 class StepGeneration(AttentionGeneration):

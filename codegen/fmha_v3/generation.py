@@ -20,16 +20,9 @@ class TwoGroupModel(AttentionModel):
 
     __slots__ = ()
     operands = staticmethod(operands)
-
-    @property
-    def arguments(self) -> str:
-        """The template of what it is handed."""
-        return "fmha_v3_args.hpp.j2"
-
-    @property
-    def strided(self) -> str:
-        """None: their tensors are packed."""
-        return ""
+    arguments = "fmha_v3_args.hpp.j2"
+    strided = ""
+    """None: their tensors are packed."""
 
     @property
     def functions(self) -> tuple[OwnFunction, ...]:

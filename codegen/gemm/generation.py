@@ -31,6 +31,7 @@ class GemmGeneration:
     """The unit of its launcher."""
     probed = probe.TEMPLATE
     """The question to the compiler."""
+    probe_values = staticmethod(probe.values)
     pipelines: Mapping[str, words.GemmPipelineName] = words.PIPELINES
     """The classes of pipelines by their words."""
     quantities: Sequence[str] = (
@@ -75,15 +76,12 @@ class GemmGeneration:
 
     def covers(self, kernels: Sequence[GemmModel]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """The header that includes every kernel."""
-        yield "include_all_gemm_kernels.hpp", "gemm_include_all.hpp.j2", {"kernels": kernels}
+        header = f"include_all_{self.library}_kernels.hpp"
+        yield header, "gemm_include_all.hpp.j2", {"kernels": kernels}
 
     def probe(self, ck: str) -> str | None:
         """The release whose headers can be had."""
         return self.probed if ck == probe.CK else None
-
-    def probe_values(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """See `ckrules.codegen.gemm.probe.values`."""
-        return probe.values(point)
 
 
 GENERATION = GemmGeneration()

@@ -73,6 +73,8 @@ class GemmModel(TileGemmModel):
     pipeline: GemmPipelineName
     dtypes: ClassVar[Mapping[str, tuple[str, str, str]]] = TYPES
     """The types that a word of the field ``dtype`` means, of A and of B first."""
+    most_groups: ClassVar[int] = MOST_GROUPS
+    """Groups that the arguments of a launch describe."""
 
     @property
     def types(self) -> tuple[str, str, str, str]:
@@ -163,11 +165,6 @@ class GemmModel(TileGemmModel):
         """Whether a launch depends on how many blocks the GPU has room for."""
         return self.persistent or self.point["variant"] == "stream_k"
 
-    @property
-    def most_groups(self) -> int:
-        """Groups that the arguments of a launch describe."""
-        return MOST_GROUPS
-
     def entry_args(self, number: int) -> str:
         """The type of an entry's arguments; those of several classes are laid out alike."""
         own = self.point["variant"] in ("batched", "stream_k")
@@ -194,6 +191,8 @@ class GemmWithScales(GemmModel, ABC):
     """A GEMM kernel that has scales beside A and B, and no D tensors."""
 
     __slots__ = ()
+    operation = words.OPERATIONS["passthrough"]
+    ds = 0
 
     @property
     @abstractmethod
@@ -204,13 +203,3 @@ class GemmWithScales(GemmModel, ABC):
     def tensors(self) -> tuple[KernelTensor, ...]:
         """A, B, their scales, and C."""
         return tuple(KernelTensor(name, name) for name in ("a", "b", *self.scales, "c"))
-
-    @property
-    def operation(self) -> str:
-        """The class of the operation on C: none."""
-        return words.OPERATIONS["passthrough"]
-
-    @property
-    def ds(self) -> int:
-        """There are no D tensors."""
-        return 0

@@ -15,9 +15,8 @@ TEMPLATE = "probe_2025_11.cpp.j2"
 
 
 def common(point: Point) -> dict[str, Any]:
-    """The template's names that are alike in all GEMMs: layouts, shape, pads, how C is stored."""
+    """The template's names that are alike in all GEMMs: shape, pads, how C is stored."""
     return {
-        "layouts": [words.LAYOUTS[letter] for letter in str(point.get("layout"))],
         "c": pick(point, "dtype_c", words.ELEMENTS),
         **geometry(point),
         "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
@@ -49,6 +48,7 @@ def values(point: Point) -> dict[str, Any]:
     strategy = pick(point, "streamk", known)
     tail = "Even" if pipeline is words.PIPELINES["preshufflev2"] else "Full"
     return {
+        "layouts": [words.LAYOUTS[letter] for letter in str(point.get("layout"))],
         **common(point),
         "a": words.ELEMENTS[a],
         "b": words.ELEMENTS[b],

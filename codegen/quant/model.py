@@ -32,6 +32,11 @@ class QuantModel(GemmWithScales):
 
     __slots__ = ()
     dtypes = TYPES
+    kernel = "QuantGemmKernel"
+    persistent = False
+    wave_groups = 1
+    strided = VARIANTS
+    """The variants whose tensors may have strides: all."""
 
     @property
     def types(self) -> tuple[str, str, str, str]:
@@ -70,26 +75,6 @@ class QuantModel(GemmWithScales):
     def scales(self) -> tuple[str, ...]:
         """The tensors of scales."""
         return SCALED[str(self.point["variant"])]
-
-    @property
-    def kernel(self) -> str:
-        """The kernel class."""
-        return "QuantGemmKernel"
-
-    @property
-    def persistent(self) -> bool:
-        """Never."""
-        return False
-
-    @property
-    def wave_groups(self) -> int:
-        """Always one."""
-        return 1
-
-    @property
-    def strided(self) -> tuple[str, ...]:
-        """The variants whose tensors may have strides: all."""
-        return VARIANTS
 
     @property
     def shuffled(self) -> bool:

@@ -26,6 +26,7 @@ def values(point: Point) -> dict[str, Any]:
     word = str(point.get("pipeline"))
     pick(point, "pipeline", gemm.PROBED)
     return {
+        "layouts": [gemm.LAYOUTS[letter] for letter in str(point.get("layout"))],
         **common(point),
         "a": gemm.ELEMENTS[a],
         "b": gemm.ELEMENTS[b],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class ScaledGeneration(GemmGeneration):
     library = "scaled"
     template = "scaled_2025_11.hpp.j2"
     probed = probe.TEMPLATE
+    probe_values = staticmethod(probe.values)
     pipelines = PIPELINES
     quantities = ("lds_bytes", "wave_size", "threads", "launch_threads", "splits_k")
 
@@ -63,14 +64,6 @@ class ScaledGeneration(GemmGeneration):
             }
         for name, template in super().files(kernel):
             yield name, own.get(template, template)
-
-    def covers(self, kernels: Sequence[GemmModel]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """The header that includes every kernel."""
-        yield "include_all_scaled_kernels.hpp", "gemm_include_all.hpp.j2", {"kernels": kernels}
-
-    def probe_values(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """See `ckrules.codegen.scaled.probe.values`."""
-        return probe.values(point)
 
 
 GENERATION = ScaledGeneration()

@@ -23,6 +23,15 @@ class ScaledModel(GemmWithScales):
 
     __slots__ = ()
     dtypes = TYPES
+    rows = (True, False, True)
+    """Whether rows are contiguous in A, B and C."""
+    strided = VARIANTS
+    """The variants whose tensors may have strides: all."""
+    tile_each = True
+    """Blocks of a persistent grid look behind their first tile whether more are left."""
+    shuffled = True
+    """B is always shuffled beforehand."""
+    kernel = "FlatmmKernel"
 
     @property
     def types(self) -> tuple[str, str, str, str]:
@@ -38,11 +47,6 @@ class ScaledModel(GemmWithScales):
         return tuple(words.LAYOUTS[letter] for letter in "rcr")
 
     @property
-    def rows(self) -> tuple[bool, ...]:
-        """Whether rows are contiguous in A, B and C."""
-        return True, False, True
-
-    @property
     def granularity(self) -> str:
         """The argument of ``FlatmmScalePointer``."""
         return GRANULARITIES[str(self.point["scales"])]
@@ -52,52 +56,21 @@ class ScaledModel(GemmWithScales):
         """The tensors of scales."""
         return TENSORS[str(self.point["scales"])]
 
-    @property
-    def kernel(self) -> str:
-        """The kernel class."""
-        return "FlatmmKernel"
-
-    @property
-    def tile_each(self) -> bool:
-        """Blocks of a persistent grid look behind their first tile whether more are left."""
-        return True
-
-    @property
-    def strided(self) -> tuple[str, ...]:
-        """The variants whose tensors may have strides: all."""
-        return VARIANTS
-
-    @property
-    def shuffled(self) -> bool:
-        """B is always shuffled beforehand."""
-        return True
-
 
 class MicroModel(ScaledModel):
     """A GEMM whose operands have 4 bits, and scales for every 32 along K."""
 
     __slots__ = ()
-
-    @property
-    def kernel(self) -> str:
-        """The kernel class."""
-        return "MXFlatmmKernel"
-
-    @property
-    def narrow(self) -> tuple[bool, bool]:
-        """Two elements share a byte, of A and of B."""
-        return True, True
+    kernel = "MXFlatmmKernel"
+    narrow = (True, True)
+    """Two elements share a byte, of A and of B."""
 
 
 class ExpertModel(ScaledModel):
     """One of the two GEMMs of a mixture of experts."""
 
     __slots__ = ()
-
-    @property
-    def kernel(self) -> str:
-        """The kernel class."""
-        return "MoeFlatmmKernel"
+    kernel = "MoeFlatmmKernel"
 
     @property
     def kind(self) -> str:

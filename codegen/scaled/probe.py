@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ckrules.codegen.gemm import cpp_names as gemm
-from ckrules.codegen.probing import Point, geometry, integer, pick, truth
+from ckrules.codegen.gemm.probe import common
+from ckrules.codegen.probing import Point, integer, pick, truth
 from ckrules.codegen.render import cpp
 from ckrules.codegen.scaled.cpp_names import ELEMENTS, GRANULARITIES, KINDS, PROBED, WIDENING
 from ckrules.constraints.scaled.words import MX, NARROW, TYPES
@@ -27,16 +27,9 @@ def values(point: Point) -> dict[str, Any]:
         "experts": experts,
         "a": ELEMENTS[a],
         "b": ELEMENTS[b],
-        "c": pick(point, "dtype_c", gemm.ELEMENTS),
-        **geometry(point),
-        "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
-        "double_smem_buffer": cpp(truth(point, "double_smem_buffer")),
-        "transpose_c": cpp(truth(point, "transpose_c")),
-        "permute_n": cpp(truth(point, "permute_n")),
+        **common(point),
         "persistent": cpp(truth(point, "persistent")),
         "wave_groups": integer(point, "num_wave_groups"),
-        "scheduler": pick(point, "scheduler", gemm.SCHEDULERS),
-        "epilogue": pick(point, "epilogue", {**gemm.EPILOGUES, "direct2d": "Direct2D"}),
         "scale": pick(point, "scales", GRANULARITIES),
         "operation_on_c": "set",
         **plain,

@@ -24,9 +24,7 @@ def read_lists(top: Section, fields: CatalogFields, classes: Classes) -> dict[st
 
 
 def _section(top: Section, key: str, allowed: tuple[str, ...]) -> Section | None:
-    if key not in top:
-        return None
-    return Section(top.doc, (key,), top.data[key], (), allowed)
+    return top.inner(key, (), allowed) if key in top else None
 
 
 def _per_tile(
@@ -34,17 +32,15 @@ def _per_tile(
 ) -> Iterator[tuple[Section, str, Triple]]:
     """A sub-table by tile: the table as a section, the key and the tile."""
     if key in section:
-        table = section.table(key)
-        inner = Section(section.doc, (*section.path, key), table, (), tuple(table))
-        for text in table:
+        inner = section.inner(key)
+        for text in inner.data:
             yield inner, text, fields.sizes(inner, text, text, TILE)
 
 
 def _strategies(section: Section) -> Iterator[tuple[Section, str]]:
     if "strategies" in section:
-        table = section.table("strategies")
-        inner = Section(section.doc, (*section.path, "strategies"), table, (), tuple(table))
-        for name in table:
+        inner = section.inner("strategies")
+        for name in inner.data:
             yield inner, name
 
 
@@ -70,9 +66,7 @@ def _warp_tiles(top: Section, fields: CatalogFields) -> dict[str, Any]:
     if section is None:
         return {}
     exceptions: dict[tuple[str, Triple, Triple], tuple[Pair, ...]] = {}
-    for i, data in enumerate(section.rows("exceptions") if "exceptions" in section else []):
-        path = ("warp_tiles", "exceptions", i)
-        row = Section(top.doc, path, data, ("variant", "tile", "waves", "shapes"))
+    for row in section.each("exceptions", ("variant", "tile", "waves", "shapes")):
         key = (
             row.word("variant", fields.family.variants, "direction"),
             fields.sizes(row, "tile", row.text("tile"), TILE),
@@ -99,7 +93,7 @@ def _vectors(top: Section, fields: CatalogFields, classes: Classes) -> dict[str,
     names: dict[str, None] = {}
     for inner, name in _strategies(section):
         names[name] = None
-        table = Section(top.doc, (*inner.path, name), inner.data[name], tuple(classes))
+        table = inner.inner(name, tuple(classes), ())
         for cls in classes:
             known[name, cls] = fields.widths(table, cls, table.text(cls))
 
@@ -121,7 +115,7 @@ def _vectors(top: Section, fields: CatalogFields, classes: Classes) -> dict[str,
     for variant in fields.family.variants:
         for inner, key, tile in _per_tile(section, fields, variant):
             tiles.add((variant, tile))
-            row = Section(top.doc, (*inner.path, key), inner.data[key], (), tuple(classes))
+            row = inner.inner(key, (), tuple(classes))
             for cls in row.data:
                 found |= {(variant, d, tile): widths(row, cls, cls) for d in classes[cls]}
     rest = {
@@ -141,7 +135,7 @@ def _pipelines(top: Section, fields: CatalogFields, classes: Classes) -> dict[st
     for variant in fields.family.variants:
         for inner, key, tile in _per_tile(section, fields, variant):
             if isinstance(inner.data[key], dict):
-                row = Section(top.doc, (*inner.path, key), inner.data[key], (), tuple(classes))
+                row = inner.inner(key, (), tuple(classes))
                 chosen = {c: choices(row, fields, c) for c in row.data}
             else:
                 chosen = dict.fromkeys(classes, choices(inner, fields, key))

@@ -261,7 +261,7 @@ class Membership:
         """The sizes that the tables mention, so that a space has no other candidates."""
         found: dict[str, set[Any]] = {}
         for rule in self.rules:
-            for table in _relations(rule):
+            for table in [n.data for n in walk(rule.condition) if n.op == "rel"]:
                 for i, key in enumerate(table.keys):
                     if key in (*TILE, *WAVES, *WARP, *VECTOR) and table.name != "gpu_tilings":
                         found.setdefault(key, set()).update(row[i] for row in table.rows)
@@ -308,7 +308,3 @@ def exact(tile: Triple, waves: Triple, shape: tuple[int, int]) -> bool:
     (True, False)
     """
     return tile[0] % (waves[0] * shape[0]) == 0 and tile[1] % (waves[1] * shape[1]) == 0
-
-
-def _relations(rule: Rule) -> list[Table]:
-    return [n.data for n in walk(rule.condition) if n.op == "rel"]

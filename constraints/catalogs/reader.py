@@ -189,8 +189,7 @@ def _numbers(row: Section, fields: CatalogFields, key: str) -> tuple[int, ...]:
 
 def _tiles(top: Section, fields: CatalogFields) -> tuple[TileSet, ...]:
     out = []
-    for i, data in enumerate(top.rows("tiles") if "tiles" in top else []):
-        row = Section(top.doc, ("tiles", i), data, ("variant", "ndim", "dtype", "tiles"))
+    for row in top.each("tiles", ("variant", "ndim", "dtype", "tiles")):
         out.append(
             TileSet(
                 row.word("variant", fields.family.variants, "direction"),
@@ -206,11 +205,8 @@ def _features(
     top: Section, fields: CatalogFields, classes: Mapping[str, tuple[str, ...]]
 ) -> tuple[TileSet, ...]:
     out = []
-    for i, data in enumerate(top.rows("features") if "features" in top else []):
-        row = Section(
-            top.doc, ("features", i), data, ("variant", "fields", "tiles"),
-            ("ndim", "classes", "pipelines"),
-        )  # fmt: skip
+    optional = ("ndim", "classes", "pipelines")
+    for row in top.each("features", ("variant", "fields", "tiles"), optional):
         table = row.table("fields")
         inner = Section(top.doc, (*row.path, "fields"), table, (), tuple(fields.domains))
         picked = row.words("classes", classes, "dtype class") if "classes" in row else classes

@@ -31,8 +31,8 @@ from ckrules.engine.expr import (
 from ckrules.engine.rules.book import quantity, quantity_in
 
 
-class ConvFields(TileGemm):
-    """The fields that only convolution has, typed for rule functions."""
+class ConvQuantities(TileGemm):
+    """Fields, facts and quantities of a grouped-convolution kernel."""
 
     variant: EnumExpr
     ndim: IntExpr
@@ -45,10 +45,6 @@ class ConvFields(TileGemm):
     streamk: EnumExpr
     streamk_persistent: BoolExpr
     block_per_cu: IntExpr
-
-
-class ConvQuantities(ConvFields):
-    """Fields, facts and quantities of a grouped-convolution kernel."""
 
     @property
     def forward(self) -> BoolExpr:

@@ -26,8 +26,7 @@ class AttentionFamily(Family):
     """What draws the block tiles of its matrix products; empty: it has none."""
 
     def block_maps(self, point: Mapping[str, Value]) -> tuple[BlockMap, ...]:
-        found: tuple[BlockMap, ...] = resolve_name(self.products)(point) if self.products else ()
-        return found
+        return resolve_name(self.products)(point) if self.products else ()
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         found: Mapping[str, Value] = self._beside(".vocabulary").DEFAULTS

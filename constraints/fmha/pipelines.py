@@ -8,7 +8,6 @@ from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
-_TRLOAD_PIPELINE = "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp"
 
 
 @rule(

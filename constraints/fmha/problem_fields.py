@@ -163,8 +163,7 @@ class ProblemSizes:
         """The column with which the tiles of K begin that a window shows of a row of Q."""
         column = maximum(row - self.p_left + self.p_seqlen_k - self.p_seqlen_q, 0)
         ended = all_of(self.asks("mask", "window"), self.p_left >= 0)
-        node: IntExpr = ite(ended, column // tile * tile, 0)
-        return node
+        return ite(ended, column // tile * tile, 0)
 
     def asks(self, name: str, word: str) -> BoolExpr:
         """Whether the problem has this word."""
@@ -240,8 +239,7 @@ class ProblemSizes:
     def row_step(self, name: str) -> IntExpr:
         """Elements from a row, or column of column-major V, to the next."""
         stride: IntExpr = getattr(self, f"p_stride_{name}")
-        node: IntExpr = ite(stride == 0, self.packed(name), stride)
-        return node
+        return ite(stride == 0, self.packed(name), stride)
 
     def _by_head(self, name: str) -> BoolExpr:
         """Whether the rows, or columns, of a head follow each other."""
@@ -255,8 +253,7 @@ class ProblemSizes:
             rows = ite(self.columns_of_v, self.p_hdim_v, rows)
         follows = ite(self._by_head(name), rows * self.row_step(name), self.columns(name))
         stride = self.head_stride(name)
-        node: IntExpr = ite(stride == 0, follows, stride)
-        return node
+        return ite(stride == 0, follows, stride)
 
     def follows(self, name: str) -> BoolExpr:
         """Whether nothing lies between the rows and heads of Q, K or O."""
@@ -269,12 +266,11 @@ class ProblemSizes:
     def batch_step(self, name: str) -> IntExpr:
         """Elements from a sequence, or page, to the next."""
         rows = self.p_seqlen_q if name in "qo" else self.held_rows
-        node: IntExpr = ite(
+        return ite(
             self._by_head(name),
             self.heads_of(name) * self.head_step(name),
             rows * self.row_step(name),
         )
-        return node
 
     def spanned(self, name: str, rows: IntExpr) -> IntExpr:
         """Elements from the first to the last of so many rows of a head, or of its columns of V."""
@@ -309,8 +305,7 @@ class ProblemSizes:
         together = all_of(self.grouped, total >= 0)
         if not queries:
             together = all_of(together, ~self.paged | self.listed)
-        node: IntExpr = ite(together, total, longest)
-        return node
+        return ite(together, total, longest)
 
     @property
     def mask_as_asked(self) -> BoolExpr:
@@ -383,15 +378,13 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
     @quantity
     def bias_vector(self) -> IntExpr:
         """Elements of a tensor of biases that a lane loads at once (kCM1PerLane)."""
-        node: IntExpr = ite(self.wave_size == 64, 4, 8)
-        return node
+        return ite(self.wave_size == 64, 4, 8)
 
     @quantity_in("bytes")
     def result_bytes(self) -> IntExpr:
         """Size of an element of O."""
         half = self.dtype.isin("fp8fp16", "fp8bf16")
-        node: IntExpr = ite(self.dtype == "fp8fp32", 4, ite(half, 2, self.element_bytes))
-        return node
+        return ite(self.dtype == "fp8fp32", 4, ite(half, 2, self.element_bytes))
 
     @property
     def paged(self) -> BoolExpr:
@@ -411,12 +404,11 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
     @property
     def held_rows(self) -> IntExpr:
         """Rows of K and V that one tensor has: of a sequence, a page, or of all that are listed."""
-        node: IntExpr = ite(
+        return ite(
             self.listed,
             self.p_batch * self.p_seqlen_k,
             ite(self.paged_kv, self.p_page, self.p_seqlen_k),
         )
-        return node
 
     def reach(self, name: str) -> IntExpr:
         """Bytes from the first element of a head of a sequence to its last that has an offset.

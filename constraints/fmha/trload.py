@@ -219,8 +219,7 @@ def _halves(c: AttentionQuantities) -> BoolExpr:
 
 def _vector(c: AttentionQuantities, rows: IntExpr, columns: IntExpr) -> IntExpr:
     """Elements of a step that a lane loads at once: 16 bytes, or all that it has."""
-    node: IntExpr = minimum(8, rows * columns // c.threads)
-    return node
+    return minimum(8, rows * columns // c.threads)
 
 
 def _key_columns(c: AttentionQuantities) -> IntExpr:
@@ -228,8 +227,7 @@ def _key_columns(c: AttentionQuantities) -> IntExpr:
     many = c.tile_m0 >= 128
     if c.since("2026.06"):
         many = (c.tile_m0 > 64) | (c.tile_k0max == 256)
-    node: IntExpr = ite(many, c.q_columns, c.tile_k0)
-    return node
+    return ite(many, c.q_columns, c.tile_k0)
 
 
 @rule(
@@ -455,8 +453,7 @@ def trload_waves_share_rows(c: AttentionQuantities) -> BoolExpr:
 def _loads(c: AttentionQuantities, columns: IntExpr, parts: BoolExpr) -> IntExpr:
     """Loads of a thread of a step with tile_n0 rows; a vector of 6 may come in 3 parts."""
     lanes = columns // _vector(c, c.tile_n0, columns)
-    node: IntExpr = c.tile_n0 // (c.wave_size // lanes * c.waves) * ite(parts, 3, 1)
-    return node
+    return c.tile_n0 // (c.wave_size // lanes * c.waves) * ite(parts, 3, 1)
 
 
 @rule(

@@ -124,15 +124,13 @@ class AttentionQuantities(WavesOfProducts, _Types):
     @quantity_in("lanes")
     def scores_lanes(self) -> IntExpr:
         """Lanes over which product 0 spreads the scores of a warp tile."""
-        node: IntExpr = ite(self._wmma(0), self.wave_size, 64)
-        return node
+        return ite(self._wmma(0), self.wave_size, 64)
 
     @quantity_in("lanes")
     def values_lanes(self) -> IntExpr:
         """Lanes over which product 1 spreads a warp tile of P, those that hold copies left out."""
         both = self.has("operands_in_both_halves") & self.dtype.isin(*w.HALVES)
-        node: IntExpr = ite(self._wmma(1), ite(both, self.wave_size // 2, self.wave_size), 64)
-        return node
+        return ite(self._wmma(1), ite(both, self.wave_size // 2, self.wave_size), 64)
 
     def _wmma(self, product: int) -> BoolExpr:
         tile = [getattr(self, name) for name in WARP_TILES[product]]
@@ -168,18 +166,14 @@ class AttentionQuantities(WavesOfProducts, _Types):
     @quantity_in("elements")
     def v_least(self) -> IntExpr:
         """Elements of V that a thread has to load in a step at least."""
-        node: IntExpr = ite(
-            (self.v_layout == "row") & (self.element_bytes < 4), 4 // self.element_bytes, 1
-        )
-        return node
+        return ite((self.v_layout == "row") & (self.element_bytes < 4), 4 // self.element_bytes, 1)
 
     @quantity
     def v_vector(self) -> IntExpr:
         """Elements of V that a thread loads at once."""
         least = self.v_least
         rows = ite(self.v_elements // self.v_pack >= least, self.v_pack, self.v_elements // least)
-        node: IntExpr = ite(self.v_layout == "row", rows, self.v_pack)
-        return node
+        return ite(self.v_layout == "row", rows, self.v_pack)
 
     @quantity
     def q_columns(self) -> IntExpr:
@@ -243,8 +237,7 @@ class AttentionQuantities(WavesOfProducts, _Types):
         rows = self.wave_size // (self.tile_k1 // self.k_vector)
         issues = self.tile_n0 // (rows * self.waves)
         straight = issues * self.waves * (self.wave_size * self.k_vector + pack)
-        node: IntExpr = ite(self.asynchronous, straight, plain)
-        return node
+        return ite(self.asynchronous, straight, plain)
 
     @quantity_in("elements")
     def v_stage(self) -> IntExpr:
@@ -256,10 +249,7 @@ class AttentionQuantities(WavesOfProducts, _Types):
     @quantity_in("bytes")
     def dropout_lds(self) -> IntExpr:
         """LDS of the random numbers of dropout."""
-        node: IntExpr = ite(
-            self.dropout, (self.wave_m0 * self.warp_tile_m0 + 1) * self.warp_tile_n0, 0
-        )
-        return node
+        return ite(self.dropout, (self.wave_m0 * self.warp_tile_m0 + 1) * self.warp_tile_n0, 0)
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:
@@ -279,8 +269,7 @@ class AttentionQuantities(WavesOfProducts, _Types):
                 maximum(stage, self.dropout_lds),
             ),
         )
-        node: IntExpr = ite(self.staged, total, self._transposed_bytes)
-        return node
+        return ite(self.staged, total, self._transposed_bytes)
 
     @property
     def _transposed_bytes(self) -> IntExpr:
@@ -322,10 +311,9 @@ class AttentionQuantities(WavesOfProducts, _Types):
             ite(self.tile_k0max <= 32, ite(heavy & (self.mask != "no"), 1, 2),
                 ite(self.tile_k0max <= 64, ite(heavy, 2, 3), ite(heavy, 1, 2))),
         )  # fmt: skip
-        node: IntExpr = ite(
+        return ite(
             self.block_per_cu != -1, self.block_per_cu, ite(self.asynchronous, straight, usual)
         )
-        return node
 
     @quantity
     def held_vgprs(self) -> IntExpr:

@@ -73,8 +73,7 @@ def _all(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> IntExpr:
 def _vector(c: BackwardQuantities, rows: IntExpr, columns: IntExpr) -> IntExpr:
     """Elements that a thread loads at once: 16 bytes where it has 4 bytes' worth of such vectors."""
     total, most, least = _all(c, rows, columns), 16 // c.element_bytes, 4 // c.element_bytes
-    node: IntExpr = ite(total // most >= least, most, total // least)
-    return node
+    return ite(total // most >= least, most, total // least)
 
 
 def _loaded(

@@ -39,8 +39,7 @@ class BackwardFit(ProblemSizes, BackwardQuantities):
         """Elements of dK or dV from a head to the next."""
         columns = self.columns(name)
         rows = self.lying_rows(name) * columns
-        node: IntExpr = ite(self.asks(f"order_{name}", "bhsd"), rows, columns)
-        return node
+        return ite(self.asks(f"order_{name}", "bhsd"), rows, columns)
 
     def gradient_batch_step(self, name: str) -> IntExpr:
         """The same from a sequence of a batch to the next."""
@@ -77,14 +76,12 @@ class BackwardFit(ProblemSizes, BackwardQuantities):
     def summed_reach(self) -> IntExpr:
         """Bytes of what a head of dQ is summed in, in fp32; of one tile of Q it is not."""
         sums = self.tile_rows("q") * self.p_hdim * 4
-        node: IntExpr = ite(self.max_seqlen_q == 0, sums, 0)
-        return node
+        return ite(self.max_seqlen_q == 0, sums, 0)
 
     @quantity_in("columns")
     def seen_keys(self) -> IntExpr:
         """Columns of K from the first tile on that a window shows of one tile of Q, of all sequences."""
-        node: IntExpr = self.p_seqlen_k - ite(self.several, 0, self.first_tile(0, self.tile_n0))
-        return node
+        return self.p_seqlen_k - ite(self.several, 0, self.first_tile(0, self.tile_n0))
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> BackwardFit:

@@ -20,11 +20,6 @@ NARROW: Mapping[str, Value] = {
 }  # fmt: skip
 
 
-def _stored(c: BackwardQuantities) -> IntExpr:
-    """Elements of dS that a thread stores."""
-    return c.tile_m0 * c.tile_n0 // c.threads
-
-
 def _multiplied(c: BackwardQuantities) -> IntExpr:
     """Matrix instructions of a wave in product 3, of the depth that the schedule takes for all."""
     depth: IntExpr = ite(c.warp_tile_m0 == 16, 16, 8)
@@ -50,7 +45,7 @@ def stores_have_instructions(c: BackwardQuantities) -> BoolExpr:
     Fix: use a larger tile_hdq, smaller tiles of Q and K, or pad heads to single elements.
     """
     instructions = _multiplied(c)
-    stores = _stored(c)
+    stores = c.tile_m0 * c.tile_n0 // c.threads
     return stores // maximum(1, stores // instructions) <= instructions
 
 

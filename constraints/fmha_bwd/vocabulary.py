@@ -108,16 +108,14 @@ class BackwardQuantities(GpuFacts, f.Products):
         """Elements of the scores that a lane has: results of product 0, and of 2."""
         rows = self.tile_m0 // (self.wave_m0 * self.warp_tile_m0)
         columns = self.tile_n0 // (self.wave_n0 * self.warp_tile_n0)
-        node: IntExpr = rows * columns * (self.warp_tile_m0 * self.warp_tile_n0 // self.wave_size)
-        return node
+        return rows * columns * (self.warp_tile_m0 * self.warp_tile_n0 // self.wave_size)
 
     @quantity
     def turned(self) -> IntExpr:
         """Elements of P that a lane takes in product 1, and of dS in 3, rows and columns changed."""
         rows = self.tile_n0 // (self.wave_m1 * self.warp_tile_m1)
         steps = self.tile_m0 // self.warp_tile_k1
-        node: IntExpr = rows * steps * (self.warp_tile_m1 * self.warp_tile_k1 // self.wave_size)
-        return node
+        return rows * steps * (self.warp_tile_m1 * self.warp_tile_k1 // self.wave_size)
 
     @quantity
     def threads(self) -> IntExpr:

@@ -20,7 +20,6 @@ from ckrules.engine.rules import rule
 
 _OPS = "example/ck_tile/01_fmha/codegen/ops/fmha_{fwd_splitkv,fwd_appendkv,bwd}.py (CK 2025.11)"
 _ALL = profiles()
-A_COMBINE: Mapping[str, Any] = {}
 AN_APPEND: Mapping[str, Any] = {
     "variant": APPEND, "tile_s": 64, "tile_sk": 64, "tile_d": 128, "tile_dv": 128, "pad_sk": True,
 }  # fmt: skip

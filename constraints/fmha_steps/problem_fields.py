@@ -30,8 +30,7 @@ class StepFit(ProblemSizes, StepQuantities):
     @property
     def held_rows(self) -> IntExpr:
         """Rows of K and V that one tensor has: of a sequence or a page."""
-        node: IntExpr = ite(self.paged_kv, self.p_page, self.p_seqlen_k)
-        return node
+        return ite(self.paged_kv, self.p_page, self.p_seqlen_k)
 
     def parts_reach(self, parts: IntExpr, columns: IntExpr) -> IntExpr:
         """Bytes from a head of a sequence in the first part to its end in the last, in fp32."""

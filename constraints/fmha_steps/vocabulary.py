@@ -80,8 +80,7 @@ class StepQuantities(GpuFacts, f.AttentionKernel):
     @quantity
     def combined_rows(self) -> IntExpr:
         """Rows of O that a block combines: a wave has four columns in each lane."""
-        node: IntExpr = self.wave_size // (self.tile_dv // 4)
-        return node
+        return self.wave_size // (self.tile_dv // 4)
 
     @quantity
     def target(self) -> EnumExpr:

@@ -35,16 +35,14 @@ class TwoGroupFit(ProblemSizes, TwoGroupQuantities):
     def seen_left(self) -> IntExpr:
         """Columns before the diagonal that a row sees (make_generic_attention_mask_from_lr_window)."""
         bounded = self.asks("mask", "window") & (self.p_left >= 0)
-        node: IntExpr = ite(bounded, self.p_left, self.p_seqlen_k - 1)
-        return node
+        return ite(bounded, self.p_left, self.p_seqlen_k - 1)
 
     @property
     def seen_right(self) -> IntExpr:
         """Columns behind the diagonal that a row sees (make_generic_attention_mask_from_lr_window)."""
         bounded = self.asks("mask", "window") & (self.p_right >= 0)
         rest = ite(self.asks("mask", "causal"), 0, self.p_seqlen_q - 1)
-        node: IntExpr = ite(bounded, self.p_right, rest)
-        return node
+        return ite(bounded, self.p_right, rest)
 
     @property
     def of_one_length(self) -> BoolExpr:
@@ -63,10 +61,7 @@ class TwoGroupFit(ProblemSizes, TwoGroupQuantities):
         """
         others = self.p_total_k - self.p_seqlen_k
         one_tile = (self.p_total_k >= 0) & (others <= self.tile_n0)
-        node: IntExpr = ite(
-            one_tile, self.p_seqlen_k, self.p_total_k - (self.p_batch - 1) * self.p_seqlen_k
-        )
-        return node
+        return ite(one_tile, self.p_seqlen_k, self.p_total_k - (self.p_batch - 1) * self.p_seqlen_k)
 
     @property
     def masked_two_tiles(self) -> BoolExpr:

@@ -56,8 +56,7 @@ class TwoGroupQuantities(WavesOfProducts):
     @quantity_in("elements")
     def vector(self) -> IntExpr:
         """Elements of K and V that a lane loads at once, straight to LDS."""
-        node: IntExpr = ite(self.transposes, PACK, 2)
-        return node
+        return ite(self.transposes, PACK, 2)
 
     @quantity_in("elements")
     def turn(self) -> IntExpr:
@@ -115,8 +114,7 @@ class TwoGroupQuantities(WavesOfProducts):
     @quantity
     def launch_blocks(self) -> IntExpr:
         """Blocks on a compute unit that the compiler is told of: block_per_cu, or 2."""
-        node: IntExpr = ite(self.block_per_cu != -1, self.block_per_cu, 2)
-        return node
+        return ite(self.block_per_cu != -1, self.block_per_cu, 2)
 
     @quantity
     def held_vgprs(self) -> IntExpr:

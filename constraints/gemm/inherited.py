@@ -26,42 +26,23 @@ def _shuffled(c: GemmQuantities) -> BoolExpr:
     return c.shuffled_b
 
 
-def _registers(c: GemmQuantities) -> BoolExpr:
-    return c.permute_n
-
-
-def _ungrouped(c: GemmQuantities) -> BoolExpr:
-    """Where wave groups divide neither loads (`PATTERNS`) nor CShuffle's stores."""
-    return c.shuffled_b & ((c.epilogue != "cshuffle") | c.permute_n)
-
-
-def _unshared(c: GemmQuantities) -> BoolExpr:
-    """A is loaded in a pattern that does not look at wave groups, and nothing is shuffled."""
-    return c.shuffled_b & (c.epilogue == "default")
-
-
-def _transposed(c: GemmQuantities) -> BoolExpr:
-    return c.a_transposed | c.b_transposed
-
-
-def _one_buffer(c: GemmQuantities) -> BoolExpr:
-    return c.one_buffer
-
-
 #: Shared rules by code, and where a GEMM has its own instead.
 EXCEPT: Mapping[str, Any] = {
     **dict.fromkeys(PATTERNS, _shuffled),
     # B is not in LDS, so that nothing lies behind A
     "LDS004": _shuffled,
     # of these GEMM028 says it
-    "PIPE010": _transposed,
-    "WAVE002": _unshared,
-    "WAVE003": _ungrouped,
+    "PIPE010": lambda c: c.a_transposed | c.b_transposed,
+    # A is loaded in a pattern that does not look at wave groups, and nothing is shuffled
+    "WAVE002": lambda c: c.shuffled_b & (c.epilogue == "default"),
+    # wave groups divide neither loads (`PATTERNS`) nor CShuffle's stores
+    "WAVE003": lambda c: c.shuffled_b & ((c.epilogue != "cshuffle") | c.permute_n),
     # a kernel that hands on one buffer does not look at the switch
-    "PIPE004": _one_buffer,
+    "PIPE004": lambda c: c.one_buffer,
     # results that go from registers to memory are not shuffled through LDS
     **dict.fromkeys(
-        ("EPI002", "EPI003", "EPI004", "EPI005", "EPI006", "EPI007", "EPI011"), _registers
+        ("EPI002", "EPI003", "EPI004", "EPI005", "EPI006", "EPI007", "EPI011"),
+        lambda c: c.permute_n,
     ),
 }
 

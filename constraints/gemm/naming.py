@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ckrules.constraints.gemm import names
 from ckrules.constraints.gemm.tool_names import BEGINNINGS, STYLES, of_text
 from ckrules.constraints.tile_gemm.names import Names, Read
-from ckrules.kernels.parts import ParsedName, Point, Style
+from ckrules.kernels.parts import ParsedName, Point
 
 
 class GemmNames(Names):
@@ -17,10 +15,7 @@ class GemmNames(Names):
     beginnings = BEGINNINGS
     grammar = names.GRAMMAR
     spellings = ("pipeline",)
-
-    @property
-    def styles(self) -> Mapping[str, Style]:
-        return STYLES
+    styles = STYLES
 
     def other(self, text: str) -> Read | None:
         return of_text(text)

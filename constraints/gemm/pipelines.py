@@ -13,7 +13,6 @@ from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm/pipeline"
 _KERNEL = "ops/gemm/kernel/universal_gemm_kernel.hpp"
-_MULTI_D = {"variant": "multi_d", "layout": "rcrr", "num_d": 1, "elementwise_op": "add"}
 _WEIGHTS: Mapping[str, Any] = {
     "variant": "preshuffle",
     "pipeline": "preshufflev2",
@@ -24,7 +23,6 @@ _BY_CHANCE: Mapping[str, Any] = {
     "layout": "rrr", "tile_m": 32, "tile_n": 256, "tile_k": 16, "wave_m": 1, "wave_n": 16,
     "warp_tile_m": 16, "warp_tile_n": 16,
 }  # fmt: skip
-_INT8: Mapping[str, Any] = {"dtype": "int8", "dtype_acc": "int32", "dtype_c": "int32"}
 _MIXED: Mapping[str, Any] = {"dtype": "fp8_bf8"}
 #: The half of an instruction of gfx1250.
 _SHORT: Mapping[str, Any] = {

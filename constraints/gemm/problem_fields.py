@@ -113,14 +113,12 @@ class GemmProblem(GemmQuantities):
     @quantity
     def length_a(self) -> IntExpr:
         """Elements of A that lie side by side: K, or M where columns are contiguous."""
-        node: IntExpr = ite(self.a_transposed, self.M, self.K)
-        return node
+        return ite(self.a_transposed, self.M, self.K)
 
     @quantity
     def length_b(self) -> IntExpr:
         """Elements of B that lie side by side: K, or N where rows are contiguous."""
-        node: IntExpr = ite(self.b_transposed, self.N, self.K)
-        return node
+        return ite(self.b_transposed, self.N, self.K)
 
     @quantity
     def length_narrow(self) -> IntExpr:
@@ -130,8 +128,7 @@ class GemmProblem(GemmQuantities):
     @quantity
     def length_c(self) -> IntExpr:
         """Elements of C that lie side by side: N, or M where columns are contiguous."""
-        node: IntExpr = ite(self.c_row, self.N, self.M)
-        return node
+        return ite(self.c_row, self.N, self.M)
 
     def _reach(self, rows: IntExpr, stride: IntExpr, length: IntExpr) -> IntExpr:
         return (rows - 1) * ite(stride == 0, length, stride) + length

@@ -33,8 +33,8 @@ from ckrules.engine.rules.book import quantity, quantity_in
 ONE_TYPE = ("mem", "compv3", "basic_v1", "basic_v2")
 
 
-class GemmFields(TileGemm):
-    """The fields that only GEMMs have, typed for rule functions."""
+class GemmQuantities(TileGemm):
+    """Fields, facts and quantities of a GEMM kernel."""
 
     variant: EnumExpr
     layout: EnumExpr
@@ -47,10 +47,6 @@ class GemmFields(TileGemm):
     elementwise_op: EnumExpr
     k_block_per_cu: IntExpr
     streamk: EnumExpr
-
-
-class GemmQuantities(GemmFields):
-    """Fields, facts and quantities of a GEMM kernel."""
 
     # -- layouts and types -------------------------------------------------------------------
 
@@ -226,8 +222,7 @@ class GemmQuantities(GemmFields):
     @cached_property
     def _lane_b(self) -> IntExpr:
         """Elements of a warp tile's B that a lane holds, with those that others hold, too."""
-        node: IntExpr = ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
-        return node
+        return ite(self.warp_tile_n == 4, self.warp_tile_k, self.lane_operand)
 
     def _has_access(self, times: str) -> BoolExpr:
         both = self.a_transpose_load & self.b_transpose_load
@@ -425,5 +420,4 @@ class GemmQuantities(GemmFields):
     @property
     def lds_arrays(self) -> IntExpr:
         """Arrays in LDS: kernels that know one buffer declare one."""
-        node: IntExpr = ite(self.one_buffer, 1, super().lds_arrays)
-        return node
+        return ite(self.one_buffer, 1, super().lds_arrays)

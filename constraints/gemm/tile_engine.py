@@ -91,10 +91,6 @@ def _weights(c: GemmQuantities) -> BoolExpr:
     return c.variant == "preshuffle"
 
 
-def _others(c: GemmQuantities) -> BoolExpr:
-    return c.variant != "preshuffle"
-
-
 #: What tools say of a tile that is not `whole_tile`, and of threads that do not cover operands.
 NOT_WHOLE = [
     f"the waves do not cover the tile: tile_{d} = {{tile_{d}}}, {{wave_{d} * warp_tile_{d}=}}"
@@ -290,7 +286,7 @@ def threads_cover(
 
 @rule(
     "TENG008", "threads-do-not-cover", kind="profile", profiles=_PROFILE, until=_UNTIL,
-    applies=_others,
+    applies=lambda c: c.variant != "preshuffle",
     says=NOT_COVERED,
     source=f"{_CHECKS}: validate_whole_wg_cover_configuration",
     accepts=[{}], rejects=[{"tile_k": 48}, {"tile_m": 192, "layout": "crr"}],

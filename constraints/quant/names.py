@@ -35,7 +35,7 @@ from ckrules.kernels.name_grammar import (
     numbers,
     one_of,
 )
-from ckrules.kernels.parts import ParsedName, Point, Style
+from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError
 
 _PADS = ("pad_m", "pad_n", "pad_k")
@@ -239,6 +239,13 @@ def _form(text: str) -> _Form | None:
     return listed if listed is not None and says_pads else found
 
 
+#: By the word for them.
+STYLES: Mapping[str, ToolNames] = {
+    "dispatcher": ToolNames(DISPATCHED), "tile_engine_2026": ToolNames(LISTED),
+    "aiter": ToolNames((AITER,)),
+}  # fmt: skip
+
+
 class QuantNames(Names):
     """The usual names of quantised GEMMs."""
 
@@ -246,10 +253,7 @@ class QuantNames(Names):
     beginnings = (*PREFIXES.values(), AITER.begins)
     grammar = GRAMMAR
     spellings = ("pipeline",)
-
-    @property
-    def styles(self) -> Mapping[str, Style]:
-        return STYLES
+    styles = STYLES
 
     def other(self, text: str) -> _Form | None:
         return _form(text)
@@ -276,8 +280,3 @@ class QuantNames(Names):
 
 
 NAMING = QuantNames()
-#: By the word for them.
-STYLES: Mapping[str, ToolNames] = {
-    "dispatcher": ToolNames(DISPATCHED), "tile_engine_2026": ToolNames(LISTED),
-    "aiter": ToolNames((AITER,)),
-}  # fmt: skip

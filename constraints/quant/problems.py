@@ -35,15 +35,10 @@ if TYPE_CHECKING:
 class QuantProblem(QuantQuantities, problem_fields.GemmProblem):
     """A quantised GEMM and a product."""
 
-    @property
-    def strided(self) -> BoolExpr:
-        """Always: every kernel takes strides."""
-        return TRUE
-
-    @property
-    def deals_warp_tiles(self) -> bool:
-        """Never: all parts but the last are alike."""
-        return False
+    strided = TRUE
+    """Always: every kernel takes strides."""
+    deals_warp_tiles = False
+    """Never: all parts but the last are alike."""
 
     @property
     def finds_rows_by_64_bits(self) -> BoolExpr:

@@ -19,6 +19,20 @@ class QuantQuantities(Gemm):
     group_n: IntExpr
     group_k: IntExpr
     preshuffle_quant: BoolExpr
+    has_d = FALSE
+    """Never: there are no D tensors."""
+    mixed = FALSE
+    """Never: A and B have one type, but that one of them may have 4 bits."""
+    one_buffer = FALSE
+    """Never: the kernel has a form for two LDS buffers."""
+    fp32_sums = TRUE
+    """Always."""
+    whole_stores = FALSE
+    """Never: no results are int32."""
+    shares_tiles = FALSE
+    """Never: these kernels have no stream-K."""
+    widens_tile = False
+    """Pre-shuffled weights with groups are widened by the warp tile."""
 
     # -- what other GEMMs have and these have not --------------------------------------------
 
@@ -28,39 +42,9 @@ class QuantQuantities(Gemm):
         return const(1)
 
     @property
-    def has_d(self) -> BoolExpr:
-        """Never: there are no D tensors."""
-        return FALSE
-
-    @property
     def truncated_n(self) -> BoolExpr:
         """As of other GEMMs, but that scales of B's blocks cover the tile's columns."""
         return self.truncated & ~self.shuffled_b
-
-    @property
-    def mixed(self) -> BoolExpr:
-        """Never: A and B have one type, but that one of them may have 4 bits."""
-        return FALSE
-
-    @property
-    def one_buffer(self) -> BoolExpr:
-        """Never: the kernel has a form for two LDS buffers."""
-        return FALSE
-
-    @property
-    def fp32_sums(self) -> BoolExpr:
-        """Always."""
-        return TRUE
-
-    @property
-    def whole_stores(self) -> BoolExpr:
-        """Never: no results are int32."""
-        return FALSE
-
-    @property
-    def shares_tiles(self) -> BoolExpr:
-        """Never: these kernels have no stream-K."""
-        return FALSE
 
     @cached_property
     def keeps_fp32(self) -> BoolExpr:
@@ -115,11 +99,6 @@ class QuantQuantities(Gemm):
     def known_warp_tile(self) -> BoolExpr:
         """Where the headers have the warp GEMM of the type that instructions see."""
         return self._has("header_warp_tiles")
-
-    @property
-    def widens_tile(self) -> bool:
-        """Pre-shuffled weights with groups are widened by the warp tile."""
-        return False
 
     # -- scales ------------------------------------------------------------------------------
 

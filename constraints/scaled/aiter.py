@@ -99,5 +99,4 @@ def blocks_are_aiters(c: ScaledQuantities) -> BoolExpr:
 
     Fix: use 1 to 4.
     """
-    within: BoolExpr = c.k_block_per_cu <= 4
-    return within
+    return c.k_block_per_cu <= 4

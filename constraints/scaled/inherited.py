@@ -54,10 +54,6 @@ def flat(c: ScaledQuantities) -> BoolExpr:
     return c.flat
 
 
-def _registers(c: ScaledQuantities) -> BoolExpr:
-    return c.from_registers
-
-
 def _columns_truncated(c: ScaledQuantities) -> BoolExpr:
     """Columns that go from registers to memory: nothing asserts that waves cover them (SCAL024)."""
     return c.from_registers & (c.tile_n >= c.wave_n * c.warp_tile_n)
@@ -92,5 +88,5 @@ def inherited(rules: list[RuleDef]) -> list[RuleDef]:
     kept = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in kept]
     shuffles = [r.inherited() for r in rules if r.code in SHUFFLES]
     shuffles = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in shuffles]
-    kept += [r.except_where(_registers) for r in shuffles]
+    kept += [r.except_where(lambda c: c.from_registers) for r in shuffles]
     return kept + [r.inherited().except_where(flat) for r in rules if r.code in LOADS]

@@ -36,10 +36,6 @@ FOUR_BITS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def _rows(c: ScaledQuantities) -> BoolExpr:
-    return c.flat & (c.lanes_k >= 1)
-
-
 @rule(
     "SCAL001", "pipeline-of-other-kernel", kind="compile",
     says="kernels of {variant} take another pipeline than {pipeline}",

@@ -77,6 +77,8 @@ class _Form(Form):
     """One of aiter's forms of names."""
 
     tool = "aiter"
+    fixed: Mapping[str, Any] = {}
+    """What every kernel of the form has."""
 
     def parse(self, text: str) -> ParsedName:
         """The kernel of a name, with what was taken for what it leaves out."""
@@ -86,11 +88,6 @@ class _Form(Form):
         point = {**DEFAULTS, **self.fixed, **taken, **self.meant(said), "variant": self.variant}
         point.setdefault("pipeline", w.PIPELINES[self.variant][0])
         return ParsedName(point, {"style": "aiter"}, taken)
-
-    @property
-    def fixed(self) -> Mapping[str, Any]:
-        """What every kernel of the form has."""
-        return {}
 
     def check(self, text: str, said: Mapping[str, Any]) -> None:
         """Raises for numbers that contradict each other."""
@@ -109,6 +106,7 @@ class _Preshuffled(_Form):
 
     variant, begins = "flatmm", "a8w8_bpreshuffle_cktile_"
     taken: Mapping[str, Any] = {"dtype": "fp8", "dtype_c": "bf16"}
+    fixed: Mapping[str, Any] = {"scales": "row_column"}
 
     def __init__(self) -> None:
         self.grammar = Grammar([
@@ -119,10 +117,6 @@ class _Preshuffled(_Form):
             one_of("pad_n", BITS), literal("x"), one_of("pad_k", BITS), literal("x"),
             number("k_block_per_cu"), *shapes(), literal("_"), one_of("scheduler", w.SCHEDULERS),
         ])  # fmt: skip
-
-    @property
-    def fixed(self) -> Mapping[str, Any]:
-        return {"scales": "row_column"}
 
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in said.items() if k != "sparse"}
@@ -136,6 +130,7 @@ class _Blocks(_Form):
 
     variant, begins = "abquant", "a8w8_blockscale_cktile_"
     taken: Mapping[str, Any] = {"dtype": "fp8", "dtype_c": "bf16", "pad_n": False, "pad_k": False}
+    fixed: Mapping[str, Any] = {"scales": "blocks", "pad_m": True}
 
     def __init__(self) -> None:
         self.grammar = Grammar([
@@ -144,10 +139,6 @@ class _Blocks(_Form):
             literal("x"), one_of("transpose_c", BITS), literal("x"), one_of("persistent", BITS),
             literal("_"), number("k_block_per_cu"),
         ], [flag("_aqrm", "scale_rows")])  # fmt: skip
-
-    @property
-    def fixed(self) -> Mapping[str, Any]:
-        return {"scales": "blocks", "pad_m": True}
 
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
         many = said["wave_m"] * said["wave_n"] * said["wave_k"] == 8
@@ -160,6 +151,7 @@ class _Experts(_Form):
 
     variant, begins = "moe_flatmm", "moe_cktile2stages_gemm"
     taken: Mapping[str, Any] = {"dtype_c": "bf16"}
+    fixed: Mapping[str, Any] = {"wave_k": 1, "scheduler": "default"}
 
     def __init__(self) -> None:
         self.grammar = Grammar(
@@ -177,10 +169,6 @@ class _Experts(_Form):
                 flag("_SplitK", "split_k"),
             ),
         )  # fmt: skip
-
-    @property
-    def fixed(self) -> Mapping[str, Any]:
-        return {"wave_k": 1, "scheduler": "default"}
 
     def check(self, text: str, said: Mapping[str, Any]) -> None:
         threads = said["wave_m"] * said["wave_n"] * 64
@@ -205,8 +193,8 @@ class _Experts(_Form):
 FORMS = (_Preshuffled(), _Blocks(), _Experts())
 
 
-def _form(text: str) -> _Form | None:
-    return next((form for form in FORMS if text.startswith(form.begins)), None)
+#: By the word for them.
+STYLES: Mapping[str, ToolNames] = {"aiter": ToolNames(FORMS)}
 
 
 class ScaledNames(Names):
@@ -221,9 +209,7 @@ class ScaledNames(Names):
         return STYLES
 
     def other(self, text: str) -> _Form | None:
-        return _form(text)
+        return next((form for form in FORMS if text.startswith(form.begins)), None)
 
 
 NAMING = ScaledNames()
-#: By the word for them.
-STYLES: Mapping[str, ToolNames] = {"aiter": ToolNames(FORMS)}

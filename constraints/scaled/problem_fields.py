@@ -60,8 +60,7 @@ class ScaledProblem(ScaledQuantities):
     @quantity
     def result_columns(self) -> IntExpr:
         """Columns of C: half of those of the weights where gate and up become one."""
-        halved: IntExpr = ite(self.first, self.N // 2, self.N)
-        return halved
+        return ite(self.first, self.N // 2, self.N)
 
     @quantity
     def result_stride(self) -> IntExpr:

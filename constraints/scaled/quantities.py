@@ -37,21 +37,12 @@ class ScaledQuantities(TileGemm):
     bias: BoolExpr
     split_k: BoolExpr
     k_block_per_cu: IntExpr
-
-    @property
-    def a_transposed(self) -> BoolExpr:
-        """Never: K is contiguous in A."""
-        return FALSE
-
-    @property
-    def b_transposed(self) -> BoolExpr:
-        """Never: K is contiguous in B."""
-        return FALSE
-
-    @property
-    def reads_interwave(self) -> BoolExpr:
-        """Never: flatmm does not look at the scheduler, block scales have intrawave alone."""
-        return FALSE
+    a_transposed = FALSE
+    """Never: K is contiguous in A."""
+    b_transposed = FALSE
+    """Never: K is contiguous in B."""
+    reads_interwave = FALSE
+    """Never: flatmm does not look at the scheduler, block scales have intrawave alone."""
 
     @property
     def asserted(self) -> BoolExpr:
@@ -76,14 +67,12 @@ class ScaledQuantities(TileGemm):
     @cached_property
     def packed_a(self) -> IntExpr:
         """Elements of A that share a byte."""
-        shared: IntExpr = ite(self.dtype == "fp4", 2, 1)
-        return shared
+        return ite(self.dtype == "fp4", 2, 1)
 
     @cached_property
     def packed_b(self) -> IntExpr:
         """Elements of B that take the bytes of one element of A, or a byte where A has 4 bits."""
-        shared: IntExpr = ite(self.narrow_b, 2 * self.element_bytes, self.packed_a)
-        return shared
+        return ite(self.narrow_b, 2 * self.element_bytes, self.packed_a)
 
     @quantity
     def operand_vgprs(self) -> IntExpr:

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 from ckrules.engine.expr import IntExpr, const, ite, maximum, minimum
 
 UNIT = 16
 """Weights are in parts of this size."""
 
-WEIGHTS: Mapping[str, int] = {
-    "one": 376,
-    "accumulators": 19,
-    "accumulators of two groups": 23,
-    "accumulators of merged groups": 14,
-    "operands": 10,
-    "operands held": 7,
-    "operands held twice": 32,
-    "operands widened": 20,
-    "staged": 25,
-    "staged and turned": 21,
-    "stages turned": 71,
-    "bytes": 38,
-    "bytes held": 52,
-    "bytes of newer compilers": 13,
-    "loads of stages": 10,
-    "coordinates": 19,
-    "element stores": 46,
-    "gradient of the input": 248,
-    "scaled products": 10,
-}
+FITTED: Mapping[str, Mapping[str, int]] = tomllib.loads(
+    Path(__file__).with_name("fitted.toml").read_text(encoding="utf-8")
+)
+"""Weights of terms: of registers, of code and of the time to compile it."""
+
+WEIGHTS = FITTED["registers"]
 """Registers for each unit of a term of `TileGemm.register_terms`, in sixteenths.
 
 Fitted to kernels of convolution and GEMM (tests/data/vgprs.jsonl, benchmarks/data/registers); of

@@ -409,12 +409,11 @@ class TileGemmTiles(TileGemmFields, ABC):
     @quantity_in("bytes")
     def epilogue_lds(self) -> IntExpr:
         """LDS that the epilogue asks for."""
-        node: IntExpr = ite(
+        return ite(
             self.epilogue == "cshuffle",
             self.shuffle_m * self.shuffle_n * self.output_bytes,
             0,
         )
-        return node
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:
@@ -428,5 +427,4 @@ class TileGemmTiles(TileGemmFields, ABC):
     def lds_arrays(self) -> IntExpr:
         """Arrays that the kernel declares in LDS, until 2026.06: one for each buffer."""
         # the class of basic_v1 has a single one whatever the configuration says
-        node: IntExpr = ite(self.double_smem_buffer & (self.pipeline != "basic_v1"), 2, 1)
-        return node
+        return ite(self.double_smem_buffer & (self.pipeline != "basic_v1"), 2, 1)

@@ -55,11 +55,7 @@ def _end(number: int, _: object) -> None:
 
 
 def _editor(given: Mapping[str, str | None]) -> Editor:
-    """What knows the texts; importing it takes longer than an editor's first question should.
-
-    Raises:
-        CkrulesError: For faulty options.
-    """
+    """What knows the texts; importing it takes longer than an editor's first question should."""
     from ckrules.checking.checker import Checker
     from ckrules.checking.settings import SettingsResolver
     from ckrules.cli.glossary import Glossary

@@ -111,11 +111,7 @@ class _Rows:
 
 
 def _gpu(word: str, table: DatabaseTable) -> str:
-    """The GPU that a word means; those of GPU files are known where there are results of them.
-
-    Raises:
-        UnknownNameError: With near matches.
-    """
+    """The GPU that a word means; those of GPU files are known where results of them are."""
     from ckrules.kernels.books import Books
 
     return word if word in table.distinct("arch") else Books().plain_arch(word)

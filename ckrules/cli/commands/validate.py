@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ckrules.device.session import ValidationSummary
     from ckrules.device.store import StoredRun
 
-_SHOWN = 20
 
 GROUP = "build"
 

@@ -104,11 +104,7 @@ def _temporary(program: str, source: str) -> ctypes.CDLL:
 
 
 def _compiled(program: str, source: str, target: Path) -> None:
-    """Compiles in a folder of its own, from which the library is moved into place.
-
-    Raises:
-        OSError: If it cannot be compiled.
-    """
+    """Compiles in a folder of its own, moving the library into place; `OSError` if it cannot."""
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as name:
         folder = Path(name)
         (folder / _SOURCE).write_text(source, encoding="utf-8")

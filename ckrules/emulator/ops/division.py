@@ -56,8 +56,7 @@ def refined(form: _Form, a: Values, b: Values, addend: Values, scales: Values) -
     # The estimate is the third operand: a large one was scaled down, a small one up.
     up = form.exponent(addend) > form.bias
     scaled = np.ldexp(value, np.where(up, form.step, -form.step))
-    found: Values = np.where(scales, scaled, value).astype(value.dtype)
-    return found
+    return np.where(scales, scaled, value).astype(value.dtype)
 
 
 def _first(choices: Sequence[tuple[Values, Any]], otherwise: Any) -> Values:
@@ -116,8 +115,7 @@ def fixed_up(form: _Form, quotient: Values, low: Values, high: Values) -> Values
         (over, sign * dtype(np.inf)),
     ]
     found = _first(choices, sign * np.abs(quotient))
-    result: Values = found.astype(dtype)
-    return result
+    return found.astype(dtype)
 
 
 def _rows(form: _Form) -> dict[str, OpcodeRow]:

@@ -127,8 +127,7 @@ def place(shape: Shape) -> Values:
         each = shape.m * shape.n // 64
         product, inner = register // each, register % each
         row = inner // 4 * (256 // shape.n) + 4 * above + inner % 4
-    found: Values = (product * shape.m + row) * shape.n + lane % shape.n
-    return found
+    return (product * shape.m + row) * shape.n + lane % shape.n
 
 
 def summed(p: MatrixInstruction, a: Values, b: Values) -> Values:
@@ -142,8 +141,7 @@ def summed(p: MatrixInstruction, a: Values, b: Values) -> Values:
     total = np.zeros((*a.shape[:-1], b.shape[-2]), wide)
     for k in range(a.shape[-1]):
         total += a[..., :, None, k] * b[..., None, :, k]
-    found: Values = total.reshape(len(total), -1)[:, p.where.T]
-    return found
+    return total.reshape(len(total), -1)[:, p.where.T]
 
 
 def accumulator_of(c: Cohort, p: MatrixInstruction) -> Values:
@@ -203,8 +201,7 @@ def wmma_place(new: bool) -> Values:
     """Which element of the result, row by row, is where: (register, lane)."""
     lane, register = np.arange(32), np.arange(8)[:, None]
     row = 8 * (lane // 16) + register if new else 2 * register + lane // 16
-    found: Values = 16 * row + lane % 16
-    return found
+    return 16 * row + lane % 16
 
 
 _FORMS = ("f32_16x16x16_f16", "f32_16x16x16_bf16", "i32_16x16x16_iu8",

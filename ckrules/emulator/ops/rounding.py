@@ -174,8 +174,7 @@ def power_of_two(x: Values) -> Values:
 
 def _power(exponent: Values) -> Values:
     biased = (exponent + np.int32(_BIAS)).astype(np.uint64)
-    found: Values = (biased << np.uint64(52)).view(np.float64)
-    return found
+    return (biased << np.uint64(52)).view(np.float64)
 
 
 def binary_logarithm(x: Values) -> Values:

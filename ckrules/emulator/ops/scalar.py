@@ -32,8 +32,7 @@ _KINDS = (U32, I32, U64, F32)
 
 
 def _chosen(a: Values, otherwise: Values, scc: Values) -> Values:
-    found: Values = np.where(scc != 0, a, otherwise)
-    return found
+    return np.where(scc != 0, a, otherwise)
 
 
 def _bit(of: OperandKind, number: Values) -> Values:

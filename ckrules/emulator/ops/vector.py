@@ -65,8 +65,7 @@ def bitfield(a: Values, offset: Values, width: Values) -> Values:
     if a.dtype == np.uint32:
         return cut
     sign = np.where(width > 0, np.uint32(1) << ((width - np.uint32(1)) & np.uint32(31)), 0)
-    found: Values = ((cut ^ sign.astype(np.uint32)) - sign.astype(np.uint32)).view(np.int32)
-    return found
+    return ((cut ^ sign.astype(np.uint32)) - sign.astype(np.uint32)).view(np.int32)
 
 
 @primitive("permuted", np.uint32)

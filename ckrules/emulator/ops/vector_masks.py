@@ -64,8 +64,7 @@ def _wide_sum(a: Values, b: Values, addend: Values) -> Pair:
 
 def _choice(a: Values, b: Values, chosen: Values) -> Values:
     """The second operand where the bit is set."""
-    found: Values = np.where(chosen, b, a)
-    return found
+    return np.where(chosen, b, a)
 
 
 def _sum(compute: Callable[..., Pair], *more: OperandKind) -> OpcodeRow:

@@ -228,8 +228,7 @@ def derived(
     check_width(list(nodes.values()), bounds_of(domains))
 
     def column(name: str) -> Array:
-        found: Array = encode(domains[name])[table[name]]
-        return found
+        return encode(domains[name])[table[name]]
 
     out: dict[str, Array] = {}
     found = evaluated(list(nodes.values()), column, size)

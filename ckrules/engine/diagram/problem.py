@@ -193,7 +193,7 @@ class _State:
             return False
         left, done = list(conditions), list[BoolExpr]()
         while self.possible:
-            size = {c.id: self._cells(c) for c in left}
+            size = {c.id: prod(len(self.codes[n]) for n in c.support) for c in left}
             small = [c for c in left if size[c.id] <= _DIRECT]
             left = [c for c in left if size[c.id] > _DIRECT]
             try:
@@ -209,9 +209,6 @@ class _State:
             self.joined = []
             return False
         return True
-
-    def _cells(self, clause: BoolExpr) -> int:
-        return prod(len(self.codes[n]) for n in clause.support)
 
     def keep(self, name: str, mask: Array) -> bool:
         """Drop the codes outside ``mask``, here and in every known table; True if any is."""

@@ -299,8 +299,7 @@ class Simplifier:
 
 
 def _const(value: Value) -> Expr:
-    node: Expr = e.const(value)
-    return node
+    return e.const(value)
 
 
 def _bound(node: Expr, value: Any) -> Expr:
@@ -309,8 +308,7 @@ def _bound(node: Expr, value: Any) -> Expr:
 
 
 def _undef(like: Expr) -> Expr:
-    node: Expr = e.undef(like)
-    return node
+    return e.undef(like)
 
 
 def _is_selection(node: Expr) -> bool:
@@ -325,8 +323,7 @@ def _is(node: Expr, value: int) -> bool:
 def _rebuilt(node: Expr, args: tuple[Expr, ...]) -> Expr:
     if all(x is y for x, y in zip(args, node.args, strict=True)):
         return node
-    out: Expr = make(type(node), node.op, args, node.data)
-    return out
+    return make(type(node), node.op, args, node.data)
 
 
 def _holds(node: Expr, values: list[Any]) -> bool:

@@ -174,8 +174,7 @@ class _Messages:
             if below is None:
                 break
             tree = below
-        found: Violation | None = tree.get(_FOUND)
-        return found
+        return tree.get(_FOUND)
 
     def at(self, point: Mapping[str, Value], found: Violation) -> Violation:
         """What was found for another point, with the values of this one."""

@@ -119,8 +119,7 @@ def _shortened(node: Any, args: tuple[Expr, ...], at: At) -> Expr:
     if op == "mul" and a.op == "ceil_div" and a.args[1] is b:  # rounding up what is round
         value, step = at.value(a.args[0]), at.value(b)
         if value is not None and step and value % step == 0:
-            inner: Expr = a.args[0]
-            return inner
+            return a.args[0]
     made: Expr = make(type(node), op, args, node.data)
     return made
 

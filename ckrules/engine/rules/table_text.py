@@ -31,7 +31,7 @@ def held(node: Expr, at: At) -> str:
     asked = _asked(node)
     given = {i: at.value(a) for i, a in enumerate(node.args) if i not in asked}
     rows = [k for k in node.data.rows if all(k[i] == v for i, v in given.items())]
-    found = list(dict.fromkeys(_joined([row[i] for i in asked]) for row in rows))
+    found = list(dict.fromkeys("x".join(shown(row[i]) for i in asked) for row in rows))
     if not found:
         return "none at all"
     more = len(found) - _SHOWN
@@ -66,7 +66,3 @@ def _asked(node: Expr) -> list[int]:
 
 def _purpose(node: Any) -> bool:
     return node.op == "var" and (node.sort == BOOL or domain_of(node).role is Role.PURPOSE)
-
-
-def _joined(values: Sequence[Any]) -> str:
-    return "x".join(shown(v) for v in values)

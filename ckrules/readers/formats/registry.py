@@ -113,8 +113,7 @@ def _table(value: Mapping[str, Any]) -> KeyTable:
     tables: Iterable[KeyTable] = reader_tables("registry").values()
     algorithm = value["algorithm"]
     own = next((t for t in tables if any(part in algorithm for part in t.parts)), None)
-    found: KeyTable = own or table_for("registry", value["signature"].get("variant"))
-    return found
+    return own or table_for("registry", value["signature"].get("variant"))
 
 
 class _Reader:

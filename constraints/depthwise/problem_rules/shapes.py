@@ -130,8 +130,7 @@ def two_dimensional_problem(c: DepthwiseProblem) -> BoolExpr:
 
 def _reached(outputs: IntExpr, stride: IntExpr, taps: IntExpr) -> IntExpr:
     """Positions of the padded input from which so many outputs are computed."""
-    node: IntExpr = (outputs - 1) * stride + taps
-    return node
+    return (outputs - 1) * stride + taps
 
 
 def _last_rows(c: DepthwiseProblem) -> IntExpr:

@@ -60,5 +60,4 @@ def random_bytes(
     parts = words.reshape(heads, down, across, 2, _SIDE, 2, 8)
     tiles = parts.transpose(0, 1, 5, 3, 6, 2, 4)
     whole = tiles.reshape(heads, down * _SIDE, across * _SIDE)
-    found: NDArray[np.uint8] = whole[:, :rows, :columns]
-    return found
+    return whole[:, :rows, :columns]

@@ -18,5 +18,4 @@ ROUNDING: Mapping[str, tuple[float, float]] = {
 def stored(values: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     """What rounding results adds to their error: theirs, and that of the reference."""
     step, least = ROUNDING[dtype]
-    found: NDArray[np.float64] = 2 * (abs(values) * step + least)
-    return found
+    return 2 * (abs(values) * step + least)

@@ -35,20 +35,15 @@ class Gradients(NamedTuple):
 class BackwardTensors(AttentionTensors):
     """What a kernel of attention backward reads and writes."""
 
+    _telling = (
+        "dtype", "mode", "bias", "dbias", "mask", "dropout", "deterministic", "tile_n0",
+        "max_seqlen_q",
+    )  # fmt: skip
+    _v_order = (1, 0, 2)
+
     @property
     def _operands(self) -> Sequence[KernelOperand]:
         return operands(self.config)
-
-    @property
-    def _telling(self) -> Sequence[str]:
-        return (
-            "dtype", "mode", "bias", "dbias", "mask", "dropout", "deterministic", "tile_n0",
-            "max_seqlen_q",
-        )  # fmt: skip
-
-    @property
-    def _v_order(self) -> tuple[int, ...]:
-        return (1, 0, 2)
 
     def _tensor(self, name: str, direction: str) -> Tensor:
         p, rows = self.problem, self._rows

@@ -26,13 +26,11 @@ Values = NDArray[np.float64]
 class AppendTensors(AttentionTensors):
     """What a kernel that appends reads and writes."""
 
+    _telling = ("variant", "dtype", "v_layout", "rope", "paged_kv")
+
     @property
     def _operands(self) -> Sequence[KernelOperand]:
         return operands(self.config)
-
-    @property
-    def _telling(self) -> Sequence[str]:
-        return ("variant", "dtype", "v_layout", "rope", "paged_kv")
 
     def _tensor(self, name: str, direction: str) -> Tensor:
         p, small = self.problem, self._element(self._types[0])

@@ -28,13 +28,11 @@ _ROWS = 64
 class StepTensors(AttentionTensors):
     """What one of these kernels reads and writes."""
 
+    _telling = ("variant", "dtype", "mode", "lse", "squant", "deterministic", "tile_sk")
+
     @property
     def _operands(self) -> Sequence[KernelOperand]:
         return operands(self.config)
-
-    @property
-    def _telling(self) -> Sequence[str]:
-        return ("variant", "dtype", "mode", "lse", "squant", "deterministic", "tile_sk")
 
     def _tensor(self, name: str, direction: str) -> Tensor:
         p, rows = self.problem, self._rows("q")

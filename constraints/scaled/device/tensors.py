@@ -31,6 +31,8 @@ class ScaledTensors(GemmTensors):
     """
 
     words = TYPES
+    shuffled = True
+    """Whether B is shuffled beforehand: always."""
 
     def __init__(self, problem: MatrixProduct, config: Point) -> None:
         super().__init__(problem, {**config, "layout": "rcr", "num_d": 0})
@@ -50,11 +52,6 @@ class ScaledTensors(GemmTensors):
     def scales(self) -> tuple[str, ...]:
         """The names of the tensors of scales."""
         return TENSORS[str(self.config["scales"])]
-
-    @property
-    def shuffled(self) -> bool:
-        """Whether B is shuffled beforehand: always."""
-        return True
 
     def _lanes(self, wide: int, deep: int) -> tuple[int, int]:
         """A warp tile's K in pieces of up to 16 bytes, of which a lane has one or several."""

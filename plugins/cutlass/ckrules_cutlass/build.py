@@ -120,11 +120,7 @@ def compiled(kernel: ManifestEntry, compiler: Nvcc, timeout: float) -> BuildLine
 
 
 def _keep(made: Path, target: Path) -> None:
-    """Puts a file in its place, whole or not at all.
-
-    Raises:
-        UsageError: If it cannot be written, for instance since the disk is full.
-    """
+    """Puts a file in its place, whole or not at all."""
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         shutil.copyfile(made, beside)

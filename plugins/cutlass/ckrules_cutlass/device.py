@@ -12,8 +12,6 @@ from ckrules.device.interface import DeviceError, DeviceInfo, Dim3, LaunchContex
 from ckrules_cutlass import driver as api
 from ckrules_cutlass.driver import CudaDriver, LaunchAttribute, LaunchConfig
 
-_PORTABLE = 8  # blocks of a cluster that every GPU of a generation starts
-
 
 @dataclass
 class CudaModule:
