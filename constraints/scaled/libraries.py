@@ -22,11 +22,6 @@ CLASSIC = OtherLibrary(
         ("BLOCK_SIZE", "MPerBlock", "MWaves"),
     ),
 )
-#: csrc/ck_gemm_a4w4_blockscale (ROCm/aiter @ 0055ba9)
-LATER = OtherLibrary(
-    "CK Tile's a4w4 of aiter", "lists of September 2026: no reader makes kernels of them yet",
-    words=("cktile",), names=r"a4w4_blockscale_cktile_", texts=("a4w4_blockscale_cktile",),
-)  # fmt: skip
 TAGS = OtherLibrary(
     "tags of CK Tile", "words that stand for kernels without saying which",
     words=("cktile",), names=r".*cktile",
@@ -54,4 +49,4 @@ LIBRARIES = OtherLibrary(
 UNKNOWN = OtherLibrary("others", "the name is of none of the libraries known here", names=r"")
 
 #: In the order in which a name is tried; the last takes every name.
-OTHERS = (CLASSIC, LATER, TAGS, ASSEMBLY, FLYDSL, OPUS, TRITON, LIBRARIES, UNKNOWN)
+OTHERS = (CLASSIC, TAGS, ASSEMBLY, FLYDSL, OPUS, TRITON, LIBRARIES, UNKNOWN)
