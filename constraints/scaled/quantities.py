@@ -222,6 +222,13 @@ class ScaledQuantities(TileGemm):
         """Warp tiles along K of the block tile."""
         return self.tile_k // self.warp_tile_k
 
+    @quantity_in("instructions")
+    def loads_awaited(self) -> IntExpr:
+        """Loads of B and of scales that a wave has under way in a block tile (MX)."""
+        pieces, steps = 2 // self.packed_b, self.steps_k
+        scales = self.repeat_n * steps // 4 + self.repeat_m * steps // 4
+        return self.repeat_n * pieces * steps + scales
+
     @quantity
     def lanes_k(self) -> IntExpr:
         """Lanes side by side along a row of A, which each load 16 bytes (flatmm).

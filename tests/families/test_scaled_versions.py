@@ -66,6 +66,11 @@ def _codes(ck: str, given: dict[str, Any]) -> list[str]:
         ({**OF_FOUR_BITS, "wave_n": 8, "tile_n": 512}, [], ["SCAL052"]),
         (WIDE, ["SCAL029"], ["SCAL052"]),
         ({**WIDE, "tile_n": 256}, ["SCAL029"], []),
+        # two loads of 16 bytes of B a warp tile, of 4 bits one
+        ({**EIGHTS, "wave_n": 2, "tile_n": 512}, ["SCAL029"], ["SCAL056"]),
+        ({**EIGHTS, "wave_n": 2, "tile_n": 384}, ["SCAL029"], []),
+        ({**OF_FOUR_BITS, "wave_n": 1, "tile_n": 352}, [], []),
+        ({**OF_FOUR_BITS, "wave_n": 1, "tile_n": 384}, [], ["SCAL056"]),
         # block scales
         (FOUR_BY_TWO, ["SCAL002"], []),
         ({**FOUR_BY_TWO, "arch": "gfx950"}, ["SCAL002"], ["EPI011"]),
