@@ -231,8 +231,6 @@ class OtherLibrary:
     """A regular expression that its names match from their beginning."""
     records: tuple[tuple[str, ...], ...] = ()
     """Fields by which the dataclasses of its lists in Python are recognised."""
-    texts: tuple[str, ...] = ()
-    """Texts in such dataclasses, with which the names that they make begin."""
 
 
 @dataclass(frozen=True)

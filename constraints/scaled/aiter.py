@@ -1,8 +1,8 @@
 """AITR: which kernels with scales aiter's C++ wrappers can be asked for (profile `aiter`).
 
 Facts: ROCm/aiter of August 2026, the wrappers (``*.cuh``) beside csrc/cktile_gemm_a8w8_bpreshuffle,
-csrc/ck_gemm_a8w8_blockscale and csrc/ck_tile_gemm_moe_2stages. The kernels that it ships are the
-catalog `aiter`.
+csrc/ck_gemm_a8w8_blockscale and csrc/ck_tile_gemm_moe_2stages, and of September 2026 beside
+csrc/ck_gemm_a4w4_blockscale. The kernels that it shipped in August are the catalog `aiter`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ckrules.constraints.scaled.mx_gemm_rules import OF_MX_GEMM
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of, implies
 from ckrules.engine.rules import rule
@@ -19,6 +20,7 @@ _WRAPPERS = [
     "csrc/cktile_gemm_a8w8_bpreshuffle/gemm_a8w8_bpreshuffle_cktile_common.py and the wrappers beside it (ROCm/aiter of August 2026)",
     "csrc/ck_gemm_a8w8_blockscale/gemm_a8w8_blockscale_cktile_instance.py and the wrappers beside it",
     "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py and the wrappers beside it (4-bit A with 4-bit weights: ROCm/aiter @ 11e6155)",
+    "csrc/ck_gemm_a4w4_blockscale/gemm_a4w4_blockscale_common.py and the wrapper gemm_a4w4_blockscale_cktile_common.cuh (ROCm/aiter @ 0055ba9)",
 ]
 _FLAT: Mapping[str, Any] = {"partition_groups": 8, "partition_m01": 4}
 _EXPERTS: Mapping[str, Any] = {
@@ -28,6 +30,7 @@ _BLOCKS: Mapping[str, Any] = {
     "variant": "abquant", "pipeline": "abquant", "scales": "blocks", "scheduler": "intrawave",
     "transpose_c": True, "pad_m": True,
 }  # fmt: skip
+_MICRO: Mapping[str, Any] = {**OF_MX_GEMM, "pad_m": True}
 
 
 @rule(
@@ -35,12 +38,14 @@ _BLOCKS: Mapping[str, Any] = {
     says=["aiter has kernels with scales for gfx942 and gfx950, not {arch}",
           "aiter's {variant} takes fp8, not {dtype}",
           "aiter's experts take fp8, or 4-bit weights, not {dtype}",
-          "aiter has 8- and 4-bit A with 4-bit weights for gfx950, not {arch}"],
-    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
-    rejects=[{**_FLAT, "dtype": "bf8"}, {**_EXPERTS, "dtype": "bf16"}, {"arch": "gfx90a"}],
+          "aiter has 8- and 4-bit A with 4-bit weights for gfx950, not {arch}",
+          "aiter's {variant} takes fp4, not {dtype}"],
+    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS, _MICRO],
+    rejects=[{**_FLAT, "dtype": "bf8"}, {**_EXPERTS, "dtype": "bf16"}, {"arch": "gfx90a"},
+             {**_MICRO, "dtype": "fp8"}],
 )  # fmt: skip
 def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
-    """aiter multiplies fp8 with fp8 and, for experts, with 4-bit weights, on two GPUs.
+    """aiter multiplies fp8 with fp8 and, for experts, with 4-bit weights, on two GPUs, and 4 bits by MX.
 
     Why: its lists are by these types and GPUs.
 
@@ -49,9 +54,10 @@ def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
     experts = c.variant == "moe_flatmm"
     return all_of(
         c.arch.isin("gfx942", "gfx950"),
-        experts | (c.dtype == "fp8"),
+        experts | c.mx_gemm | (c.dtype == "fp8"),
         ~experts | c.dtype.isin("fp8", "bf16_fp4", "fp16_fp4", "fp8_fp4", "fp4"),
         implies(c.dtype.isin("fp8_fp4", "fp4"), c.arch == "gfx950"),
+        ~c.mx_gemm | (c.dtype == "fp4"),
     )
 
 
@@ -63,9 +69,11 @@ def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
           "aiter permutes no columns of {variant}: permute_n = {permute_n}",
           "aiter transposes no C of experts: transpose_c = {transpose_c}",
           "aiter pads no tile of experts: pad_m = {pad_m}, pad_n = {pad_n}, pad_k = {pad_k}",
-          "aiter pads M with block scales: pad_m = {pad_m}"],
-    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS],
-    rejects=[{**_FLAT, "persistent": True}, {**_EXPERTS, "pad_m": True}, {**_BLOCKS, "pad_m": False}],
+          "aiter pads M with block scales, and by MX: pad_m = {pad_m}",
+          "aiter pads no N and no K by MX: pad_n = {pad_n}, pad_k = {pad_k}"],
+    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS, _MICRO],
+    rejects=[{**_FLAT, "persistent": True}, {**_EXPERTS, "pad_m": True}, {**_BLOCKS, "pad_m": False},
+             {**_MICRO, "pad_n": True}],
 )  # fmt: skip
 def fixed_fields_are_aiters(c: ScaledQuantities) -> BoolExpr:
     """What aiter's wrappers set for every kernel of a kind has that value.
@@ -75,14 +83,16 @@ def fixed_fields_are_aiters(c: ScaledQuantities) -> BoolExpr:
     Fix: none; another generator has to make the kernel.
     """
     flat, experts, blocks = (c.variant == v for v in ("flatmm", "moe_flatmm", "abquant"))
+    micro = c.mx_gemm
     return all_of(
         c.epilogue == "cshuffle",
         c.num_wave_groups == 1,
-        blocks | ~c.persistent,
+        blocks | micro | ~c.persistent,
         blocks | ~c.permute_n,
-        flat | blocks | ~c.transpose_c,
+        flat | blocks | micro | ~c.transpose_c,
         ~experts | ~(c.pad_m | c.pad_n | c.pad_k),
-        ~blocks | c.pad_m,
+        ~(blocks | micro) | c.pad_m,
+        ~micro | ~(c.pad_n | c.pad_k),
     )
 
 

@@ -104,16 +104,17 @@ def tiles_of_four_bits_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL042", "packs-that-the-default-epilogue-does-not-know", kind="wrong-result",
     applies=lambda c: c.micro & (c.epilogue == "default"),
-    says="the default epilogue takes warp tiles of {wave_n} waves in turn, and a wave of mx_flatmm has two side by side",
+    says="the default epilogue takes warp tiles of {wave_n} waves in turn, and a wave of {variant} has two side by side",
     source=["ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue (has no BlockedXDLN_PerWarp, as cshuffle_epilogue.hpp has; run)",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: operator() (nIter_pack * NXdlPack + inxdl)",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: Run_ (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: the same packs)",
-            "ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue::operator() (storeOrUpdateTile(o_acc_tile), no packs; CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6)"],
+            "ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue::operator() (storeOrUpdateTile(o_acc_tile), no packs; CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6)",
+            "ops/gemm/block/block_mx_asmem_breg_creg.hpp: BlockMXGemmASmemBRegCReg::MakeCBlockTile (MXdlPack, NXdlPack; CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6)"],
     accepts=[{**OF_FOUR_BITS, "epilogue": "default", "wave_n": 1}],
     rejects=[{**OF_FOUR_BITS, "epilogue": "default"}],
 )  # fmt: skip
 def packs_are_stored_in_place(c: ScaledQuantities) -> BoolExpr:
-    """mx_flatmm with the default epilogue has one wave along N.
+    """mx_flatmm and mx_gemm with the default epilogue have one wave along N.
 
     Why: scales are packed for two warp tiles along N, which a wave has side by side. CShuffle is
     told so; the default epilogue stores the waves' warp tiles in turn, in each other's places.

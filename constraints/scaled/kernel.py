@@ -51,7 +51,8 @@ def pipeline_is_the_kernels(c: ScaledQuantities) -> BoolExpr:
 
     Fix: take the pipeline of the variant.
     """
-    return any_of(*(all_of(c.variant == v, c.pipeline.isin(*p)) for v, p in w.PIPELINES.items()))
+    known = {v: p for v, p in w.PIPELINES.items() if v != w.MX_GEMM or c.since("2026.09")}
+    return any_of(*(all_of(c.variant == v, c.pipeline.isin(*p)) for v, p in known.items()))
 
 
 @rule(
@@ -72,11 +73,12 @@ def block_scales_exist(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL003", "waves-of-flatmm", kind="compile", applies=flat,
-    says=["flatmm wants one wave along M: wave_m = {wave_m}",
-          "flatmm wants one wave along K: wave_k = {wave_k}"],
+    says=["{variant} wants one wave along M: wave_m = {wave_m}",
+          "{variant} wants one wave along K: wave_k = {wave_k}"],
     source=[f"{FLAT_POLICY}: MakeALDS_WarpTileDistribution static_assert BlockWarps M == 1",
             f"{FLAT_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1",
-            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMXFP4_ScaleB_DramTileDistribution static_assert WaveNum == M_Warps * N_Warps"],
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMXFP4_ScaleB_DramTileDistribution static_assert WaveNum == M_Warps * N_Warps",
+            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator() (static_assert MWarp == 1; CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)"],
     accepts=[{}], rejects=[{"wave_m": 2, "wave_n": 2}, {"wave_k": 2, "wave_n": 2}],
 )  # fmt: skip
 def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:
@@ -171,7 +173,7 @@ def gate_and_up_are_even(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL008", "experts-elsewhere", kind="compile",
     says=["only moe_flatmm has stages, and it has 1 and 2: {variant}, stage = {stage}",
-          "4-bit weights belong to experts, and beside fp8 since 2026.06 to mx_flatmm: {variant}, {dtype}",
+          "4-bit weights belong to experts, and beside fp8 since 2026.06 to MX, too: {variant}, {dtype}",
           "only the first stage has an activation: stage = {stage}, {activation}"],
     source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKind",
             "example/ck_tile/18_flatmm/mxgemm/mx_flatmm_arch_traits.hpp: MXFlatmm_GFX950_FP8FP4_Traits (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
@@ -181,7 +183,7 @@ def experts_have_stages(c: ScaledQuantities) -> BoolExpr:
     """Stages, activations and 4-bit weights belong to kernels for mixtures of experts.
 
     Why: the other kernels have no such parameter. Since 2026.06 mx_flatmm multiplies fp8 with
-    4-bit weights, too.
+    4-bit weights, too, since 2026.09 mx_gemm.
 
     Fix: change the variant or the field.
     """
@@ -286,7 +288,7 @@ def permuted_rows_have_their_scales(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL014", "permuted-columns-not-undone", kind="wrong-result",
-    applies=lambda c: c.permute_n & c.flat,
+    applies=lambda c: c.but_mx_gemm(c.permute_n & c.flat),  # SCAL055
     says=["experts undo no permuted columns: a wave has {repeat_n} warp tiles along N",
           "only cshuffle stores permuted columns, not {epilogue}: a wave has {repeat_n} warp tiles along N"],
     source=["example/ck_tile/18_flatmm/flatmm_basic.cpp: shuffle_b_v1",

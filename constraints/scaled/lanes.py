@@ -25,7 +25,7 @@ _BLOCKS: Mapping[str, Any] = {
 @rule(
     "SCAL034", "weights-for-waves-of-64", kind="compile",
     applies=lambda c: c.flat,
-    says="flatmm reads pre-shuffled weights in waves of 64 lanes, not {wave_size}",
+    says="{variant} reads pre-shuffled weights in waves of 64 lanes, not {wave_size}",
     source=f"{FLAT_POLICY}: MakeBFlatDramTileDistribution static_assert flatKPerWarp == KThdPerWave * KBPerLoad",
     accepts=[{}, {"arch": "gfx90a", "dtype": "bf16", "warp_tile_k": 16}],
     rejects=[{"arch": "gfx1201", "dtype": "bf16", "warp_tile_k": 16},

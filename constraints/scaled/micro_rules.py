@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled.quantities import ScaledQuantities
+from ckrules.constraints.scaled.words import MX
 from ckrules.engine.expr import BoolExpr, all_of, rel
 from ckrules.engine.rules import rule
 
@@ -21,6 +22,11 @@ OF_FOUR_BITS: Mapping[str, Any] = {
 
 def _micro(c: ScaledQuantities) -> BoolExpr:
     return c.micro
+
+
+def _by_flatmm(c: ScaledQuantities) -> BoolExpr:
+    """MX by flatmm; SCAL055 says which scales the other kernel has."""
+    return c.variant == MX
 
 
 @rule(
@@ -58,7 +64,7 @@ def four_bits_are_on_gfx950(c: ScaledQuantities) -> BoolExpr:
 
 
 @rule(
-    "SCAL035", "scales-that-mx-cannot-hand-on", kind="compile", applies=_micro,
+    "SCAL035", "scales-that-mx-cannot-hand-on", kind="compile", applies=_by_flatmm,
     says="mx_flatmm has no epilogue for scales that do not change along K: scales = {scales}",
     source=[f"{_KERNEL}::RunFlatmm (DoEpiScale: hands scale_m_ptr + block_idx_m on)",
             f"{_KERNEL}::RunFlatmm (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)",
@@ -81,7 +87,7 @@ def four_bits_have_scales_along_k(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL031", "other-scales-of-four-bits", kind="wrong-result",
-    applies=lambda c: c.micro & ~c.scales.isin("row_column", "per_tensor"),
+    applies=lambda c: _by_flatmm(c) & ~c.scales.isin("row_column", "per_tensor"),
     says="mx_flatmm reads a scale for each 32 along K, not {scales}",
     source=[f"{_KERNEL}::MakeGemmTensorViews (BlockScaleSize, reinterpret_cast to int32_t; read, not run)",
             f"{_KERNEL}::MakeScaleABlockWindow (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36: the same)"],
@@ -155,16 +161,18 @@ def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
 @rule(
     "SCAL033", "mx-in-short-waves", kind="compile", since="2026.06",
     applies=_micro,
-    says="mx_flatmm has rules for waves of 64 lanes alone, not {wave_size}",
-    source="ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: __gfx125__, KXdlPack = 1)",
+    says="{variant} has rules for waves of 64 lanes alone, not {wave_size}",
+    source=["ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: __gfx125__, KXdlPack = 1)",
+            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator() (static_assert outside of __gfx950__; CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)"],
     accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "arch": "gfx1250"}],
 )  # fmt: skip
 def four_bits_are_in_waves_of_64(c: ScaledQuantities) -> BoolExpr:
-    """mx_flatmm is judged in waves of 64 lanes alone.
+    """mx_flatmm and mx_gemm are judged in waves of 64 lanes alone.
 
     Why: the pipeline of 2026 is one for gfx1250, too, in waves of 32 lanes, with a warp tile less in a
     pack of scales along K. The texts of its policy that could be read spread operands over 64 lanes;
-    that of ROCm/rocm-libraries#7359, which has others, is not known.
+    that of ROCm/rocm-libraries#7359, which has others, is not known. The pipeline of mx_gemm asserts
+    gfx950.
 
     Fix: use gfx950.
     """

@@ -7,7 +7,7 @@ The usual ones are our own, since upstream's leave types out::
         [_epi_default][_dsb][_wg{n}][_pad{m}{n}{k}][_persist][_tc][_permuteN][_kbpc{n}]
         [_groups{n}][_rows{n}][_aqrm][_stage{n}][_{activation}][_MulRoutedWeight][_HasBias][_SplitK]
 
-`STYLES` has the three forms of aiter, which are read here, too.
+`STYLES` has the four forms of aiter, which are read here, too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ckrules.constraints.tile_gemm.names import BITS, TILES, Form, Names, ToolNa
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
+    Piece,
     Suffix,
     flag,
     literal,
@@ -125,6 +126,15 @@ class _Preshuffled(_Form):
         return {**point, "sparse": False}
 
 
+def _listed() -> list[Piece]:
+    """What the lists of blocks say behind the names' beginning."""
+    return [
+        *shapes(), literal("_"), one_of("scheduler", w.SCHEDULERS), literal("_"),
+        one_of("permute_n", BITS), literal("x"), one_of("transpose_c", BITS), literal("x"),
+        one_of("persistent", BITS), literal("_"), number("k_block_per_cu"),
+    ]  # fmt: skip
+
+
 class _Blocks(_Form):
     """Scales of blocks."""
 
@@ -133,17 +143,31 @@ class _Blocks(_Form):
     fixed: Mapping[str, Any] = {"scales": "blocks", "pad_m": True}
 
     def __init__(self) -> None:
-        self.grammar = Grammar([
-            literal("a8w8_blockscale_cktile"), *shapes(), literal("_"),
-            one_of("scheduler", w.SCHEDULERS), literal("_"), one_of("permute_n", BITS),
-            literal("x"), one_of("transpose_c", BITS), literal("x"), one_of("persistent", BITS),
-            literal("_"), number("k_block_per_cu"),
-        ], [flag("_aqrm", "scale_rows")])  # fmt: skip
+        head = [literal("a8w8_blockscale_cktile"), *_listed()]
+        self.grammar = Grammar(head, [flag("_aqrm", "scale_rows")])
 
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
         many = said["wave_m"] * said["wave_n"] * said["wave_k"] == 8
         eight = many and said["warp_tile_k"] == w.GROUP
         return {**said, "pipeline": w.PIPELINES["abquant"][eight]}
+
+
+class _Micro(_Form):
+    """4-bit operands with a scale for each 32 along K, whose wrapper pads M.
+
+    Facts: csrc/ck_gemm_a4w4_blockscale/gemm_a4w4_blockscale_common.py ``tileKernelInstance``, and the wrapper
+    beside it (ROCm/aiter @ 0055ba9).
+    """
+
+    variant, begins = "mx_gemm", "a4w4_blockscale_cktile_"
+    taken: Mapping[str, Any] = {"dtype": "fp4", "dtype_c": "bf16"}
+
+    def __init__(self) -> None:
+        self.grammar = Grammar([literal("a4w4_blockscale_cktile"), *_listed()])
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        return {"scales": "per_1x32", "pad_m": True, "partition_groups": 8, "partition_m01": 4}
 
 
 class _Experts(_Form):
@@ -190,7 +214,7 @@ class _Experts(_Form):
         return {**point, "block_size": threads, "activation": point["activation"] if first else ""}
 
 
-FORMS = (_Preshuffled(), _Blocks(), _Experts())
+FORMS = (_Preshuffled(), _Blocks(), _Micro(), _Experts())
 
 
 #: By the word for them.

@@ -61,8 +61,21 @@ class ScaledQuantities(TileGemm):
 
     @cached_property
     def micro(self) -> BoolExpr:
-        """True where A and B have 4 bits, and scales for every 32 along K."""
-        return self.variant == w.MX
+        """True where A and B have 4 bits, or 8, and scales for every 32 along K (MX)."""
+        return self.or_mx_gemm(self.variant == w.MX)
+
+    @cached_property
+    def mx_gemm(self) -> BoolExpr:
+        """True for MX by the kernel of other GEMMs, which 2026.09 has (SCAL054)."""
+        return self.variant == w.MX_GEMM
+
+    def or_mx_gemm(self, found: BoolExpr) -> BoolExpr:
+        """True for MX by the kernel of other GEMMs, too, in releases that have it."""
+        return found | self.mx_gemm if self.since("2026.09") else found
+
+    def but_mx_gemm(self, found: BoolExpr) -> BoolExpr:
+        """True for others than MX by the kernel of other GEMMs, in releases that have it."""
+        return found & ~self.mx_gemm if self.since("2026.09") else found
 
     @cached_property
     def packed_a(self) -> IntExpr:
@@ -176,10 +189,9 @@ class ScaledQuantities(TileGemm):
         pairs = ite(self.from_registers, self.repeat_n % 2 == 0, self.store_width.isin(2, 4, 8))
         # the raw form of the addition takes windows that no epilogue makes
         raw = (self.epilogue == "default") & (self.pad_m | self.pad_n)
-        built = (
-            self.variant.isin("flatmm", w.MX) | self.split_k
-        )  # those for experts are asked to be
-        return all_of(self.flat, built, ~self.persistent, pairs, ~raw)
+        # those for experts are asked to be
+        built = self.or_mx_gemm(self.variant.isin("flatmm", w.MX)) | self.split_k
+        return all_of(self.flat, built, self.or_mx_gemm(~self.persistent), pairs, ~raw)
 
     @property
     def known_warp_tile(self) -> BoolExpr:
@@ -198,6 +210,13 @@ class ScaledQuantities(TileGemm):
     def steps_k(self) -> IntExpr:
         """Warp tiles along K of the block tile."""
         return self.tile_k // self.warp_tile_k
+
+    @quantity_in("instructions")
+    def loads_awaited(self) -> IntExpr:
+        """Loads of B and of scales that a wave has under way in a block tile (MX)."""
+        pieces, steps = 2 // self.packed_b, self.steps_k
+        scales = self.repeat_n * steps // 4 + self.repeat_m * steps // 4
+        return self.repeat_n * pieces * steps + scales
 
     @quantity
     def lanes_k(self) -> IntExpr:

@@ -3,12 +3,15 @@
 Facts: ROCm/aiter of August 2026, csrc/cktile_gemm_a8w8_bpreshuffle, csrc/ck_gemm_a8w8_blockscale and
 csrc/ck_tile_gemm_moe_2stages (``*_common.py``, ``*_instance.py``); fixed fields from the ``.cuh`` beside
 them. aiter adds kernels for every number of blocks on a compute unit up to 4, which are not read:
-only a launch bound differs. Pads of bpreshuffle stand in its names (``PadM`` to ``PadK``).
+only a launch bound differs. Pads of bpreshuffle stand in its names (``PadM`` to ``PadK``). ``MICRO``:
+csrc/ck_gemm_a4w4_blockscale/gemm_a4w4_blockscale_common.py and the wrapper beside it, which does not look at
+``AQRowMajor`` (ROCm/aiter @ 0055ba9).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ckrules.constraints.scaled.tuned import TUNED
@@ -91,6 +94,18 @@ BLOCKSCALE = RecordTable(
     gpus=_BOTH,
 )  # fmt: skip
 
+MICRO = replace(
+    BLOCKSCALE,
+    text="a4w4_blockscale_cktile",
+    fields={k: v for k, v in BLOCKSCALE.fields.items() if k != "AQRowMajor"},
+    labels=("AQRowMajor",),
+    fixed={
+        "variant": "mx_gemm", "dtype": "fp4", "dtype_c": "bf16", "scales": "per_1x32",
+        "pad_m": True, "partition_groups": 8, "partition_m01": 4,
+    },
+    gpus=("gfx950",),
+)  # fmt: skip
+
 MOE = RecordTable(
     needed=("stage", "MPerBlock", "WAVE_TILE_M"),
     fields={
@@ -111,5 +126,5 @@ MOE = RecordTable(
 )  # fmt: skip
 
 TABLES: Mapping[str, Any] = {
-    "python": (BPRESHUFFLE, BLOCKSCALE, MOE), "tuned": TUNED, "written": WRITTEN,
+    "python": (BPRESHUFFLE, BLOCKSCALE, MICRO, MOE), "tuned": TUNED, "written": WRITTEN,
 }  # fmt: skip

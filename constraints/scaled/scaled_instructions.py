@@ -16,6 +16,12 @@ _POLICY = "ops/flatmm/pipeline/mixed_prec_flatmm_pipeline_agmem_bgmem_creg_v1_po
 _MX = "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1"
 _MX_POLICY = "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MXFlatmmPipelineAgBgCrPolicy"
 _MX_READ = "CK 2026.09, read in ROCm/rocm-libraries @ 925db99"
+_GEMM_POLICY = (
+    "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1_policy.hpp: MXGemmPipelineAgBgCrPolicy"
+)
+_GEMM_READ = "CK 2026.09, read in ROCm/rocm-libraries @ d67e7e8"
+_GEMM_BLOCK = "ops/gemm/block/block_mx_asmem_breg_creg.hpp: BlockMXGemmASmemBRegCReg"
+_BLOCK_READ = "CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6"
 
 #: A kernel for experts with A of 8 bits and weights of 4, for examples of rules.
 OF_SCALED_EXPERTS: Mapping[str, Any] = {
@@ -35,16 +41,18 @@ def _in_instructions(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL046", "four-bits-of-other-kernels", kind="compile", since="2026.06",
-    says=["mx_flatmm multiplies fp4 and fp8, and fp8 with fp4, not {dtype}",
-          "only mx_flatmm and experts multiply fp4: {variant}"],
+    says=["{variant} multiplies fp4 and fp8, and fp8 with fp4, not {dtype}",
+          "only MX and experts multiply fp4: {variant}"],
     source=[f"{_MX_POLICY}::MakeMX_ALDSBytes_TileDistribution, MakeMX_BFlatBytesDramTileDistribution (static_assert: unsupported datatype; {_MX_READ})",
             "example/ck_tile/18_flatmm/mxgemm/mx_flatmm_arch_traits.hpp: MXFlatmm_GFX950_FP8FP4_Traits (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
+            f"{_GEMM_BLOCK}::MakeABlockTileDistribution (static_assert: unsupported datatype; {_BLOCK_READ})",
+            f"{_GEMM_POLICY}::MakeMX_BFlatBytesDramTileDistribution (the same; {_GEMM_READ})",
             f"{_PIPELINE} (APackedSize; {_READ})",
             "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py: a4w4_gemm1_kernels_list_gfx950 (ROCm/aiter @ 11e6155)"],
     accepts=[_FOURS, _EIGHTS, {**_EIGHTS, "dtype": "fp8_fp4"}, {}], rejects=[{"dtype": "fp4"}, {**_EIGHTS, "dtype": "bf8"}],
 )  # fmt: skip
 def four_bits_have_kernels(c: ScaledQuantities) -> BoolExpr:
-    """4-bit operands belong to mx_flatmm, which takes fp8, too, also with 4-bit weights, and to experts.
+    """4-bit operands belong to experts and to MX, which takes fp8, too, also with 4-bit weights.
 
     Why: other warp GEMMs do not take the scales of both operands. The pipeline knows how lanes
     hold fp8, fp6 and fp4 of each operand; there is no word here for fp6, nor for an A of 4 bits
@@ -70,7 +78,8 @@ def four_bits_have_kernels(c: ScaledQuantities) -> BoolExpr:
           "instructions that take scales multiply 128 along K: warp_tile_k = {warp_tile_k}"],
     source=[f"{_PIPELINE}::operator() (static_assert NWarp == 4; {_READ})",
             f"{_POLICY}::MakeMXFP4_ScaleA_DramTileDistribution, MakeMXFP4_ALdsBlockDescriptor (static_assert WaveNum == M_Warps * N_Warps, K0 * K1 * K2 == KPerBlock, MPerXdl == 16; {_MX_READ})",
-            f"{_MX_POLICY} (static_assert WaveNum == MWarps * NWarps, MPerXdl == 16 && NPerXdl == 16), MakeMX_ALdsBytesBlockDescriptor ({_MX_READ})"],
+            f"{_MX_POLICY} (static_assert WaveNum == MWarps * NWarps, MPerXdl == 16 && NPerXdl == 16), MakeMX_ALdsBytesBlockDescriptor ({_MX_READ})",
+            f"{_GEMM_POLICY} (the same; {_GEMM_READ})"],
     accepts=[OF_SCALED_EXPERTS, _FOURS, _EIGHTS, {**OF_SCALED_EXPERTS, "tile_k": 128}],
     rejects=[{**OF_SCALED_EXPERTS, "wave_n": 2}, {**_FOURS, "tile_k": 128},
              {**OF_SCALED_EXPERTS, "wave_k": 2}, {**_EIGHTS, "warp_tile_k": 64}],
@@ -101,7 +110,8 @@ def tiles_of_scaled_instructions_fit(c: ScaledQuantities) -> BoolExpr:
           "scales are shared by pairs of a wave's warp tiles along N: {repeat_n=}, expected an even number",
           "A is read from LDS in the order of two warp tiles along K: {steps_k=}, expected 2"],
     source=[f"{_PIPELINE}::operator() (MIterPerWarp / MXdlPack, NIterPerWarp / NXdlPack, KIterPerWarp / KXdlPack; AkIter = addr / 2 % 2; {_READ})",
-            f"{_MX}::Run_ (MPackIterPerWarp, NPackIterPerWarp, KPackIterPerWarp; preload_next_A; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)"],
+            f"{_MX}::Run_ (MPackIterPerWarp, NPackIterPerWarp, KPackIterPerWarp; preload_next_A; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)",
+            f"{_GEMM_BLOCK}::operator() (MPackIterPerWarp, NPackIterPerWarp, KPackIterPerWarp; AkIter = addr / 2 % 2; {_BLOCK_READ})"],
     accepts=[OF_SCALED_EXPERTS, _FOURS, _EIGHTS, {**OF_SCALED_EXPERTS, "tile_m": 64}],
     rejects=[{**OF_SCALED_EXPERTS, "tile_m": 48}, {**OF_SCALED_EXPERTS, "tile_n": 64},
              {**OF_SCALED_EXPERTS, "tile_k": 128}, {**_EIGHTS, "tile_k": 512}],
@@ -142,7 +152,8 @@ def scaled_experts_have_scales_of_32(c: ScaledQuantities) -> BoolExpr:
     applies=_in_instructions,
     says="warp GEMMs of a transposed product take no scales: transpose_c = {transpose_c}",
     source=["ops/gemm/warp/warp_gemm_attribute_mfma.hpp: WarpGemmAttributeMfmaTransposedCDistribution (operator() without opselA, opselB, which WarpGemmAttributeMfma has; CK 2026.09, read in ROCm/rocm-libraries @ 09ca95c)",
-            f"{_MX}::Run_ (WG with two scales; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)"],
+            f"{_MX}::Run_ (WG with two scales; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)",
+            f"{_GEMM_BLOCK}::operator() (OpSelA, OpSelB; {_BLOCK_READ})"],
     accepts=[OF_SCALED_EXPERTS, _EIGHTS],
     rejects=[{**_EIGHTS, "transpose_c": True}],
 )  # fmt: skip

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 EXPERTS = "moe_flatmm"
 MX = "mx_flatmm"
-VARIANTS = ("flatmm", EXPERTS, MX, "abquant")
+MX_GEMM = "mx_gemm"
+VARIANTS = ("flatmm", EXPERTS, MX, "abquant", MX_GEMM)
 #: Types of A, B and the sums by the word of the field ``dtype``; with 4-bit weights B is widened
 #: to A's type, or both go into one scaled instruction.
 TYPES: Mapping[str, tuple[str, str, str]] = {
@@ -28,6 +29,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
     "moe_flatmm": ("moe_flatmm",),
     "mx_flatmm": ("mx_flatmm",),
     "abquant": ("abquant", "abquant_eight_waves"),
+    "mx_gemm": ("weight_preshuffle",),
 }
 SCHEDULERS = ("intrawave", "interwave", "default")
 #: What a scale belongs to: a row of A and a column of B, or aiter's words.
@@ -35,6 +37,7 @@ SCALES = ("row_column", "blocks", "per_tensor", "per_1x32", "per_1x128", "per_12
 #: Those of a variant, where a configuration leaves them out.
 USUAL: Mapping[str, str] = {
     "flatmm": "row_column", EXPERTS: "per_tensor", MX: "per_1x32", "abquant": "blocks",
+    MX_GEMM: "per_1x32",
 }  # fmt: skip
 #: The tensors of scales that kernels of CK 2025.11 take, by the word for their scales.
 TENSORS: Mapping[str, tuple[str, ...]] = {

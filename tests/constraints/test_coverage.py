@@ -150,12 +150,15 @@ SCALED = {
     ("2025.11", "moe_flatmm"): {*_WHOLE, "bf16_fp4", "fp16_fp4"},
     ("2025.11", "mx_flatmm"): {"fp4"},
     ("2025.11", "abquant"): set(),  # these headers lack it
+    ("2025.11", "mx_gemm"): set(),
     ("2026.06", "flatmm"): _WHOLE,
     ("2026.06", "moe_flatmm"): {*_WHOLE, "bf16_fp4", "fp16_fp4", "fp8_fp4", "fp4"},
     ("2026.06", "mx_flatmm"): {"fp4", "fp8", "fp8_fp4"},
     ("2026.06", "abquant"): {"fp8", "bf8"},
+    ("2026.06", "mx_gemm"): set(),
 }
 SCALED |= {("2026.09", v): found for (ck, v), found in SCALED.items() if ck == "2026.06"}
+SCALED["2026.09", "mx_gemm"] = {"fp4", "fp8", "fp8_fp4"}
 
 
 @pytest.mark.parametrize(("ck", "variant"), SCALED)

@@ -9,6 +9,7 @@ import pytest
 
 from ckrules.arch import load
 from ckrules.constraints.scaled.device.timing import TIMING
+from ckrules.constraints.scaled.micro_rules import OF_FOUR_BITS
 from ckrules.constraints.scaled.problem import parse
 from ckrules.constraints.scaled.vocabulary import BASELINE
 from ckrules.constraints.tile_gemm.device.terms import GEMMS
@@ -55,6 +56,17 @@ def test_every_scale_is_read_once() -> None:
     assert read_bytes(line, FLAT) == pytest.approx(tensors + 4 * (m + n))
     groups = 4 * (m * k // 128 + (n // 128) * (k // 128))
     assert read_bytes(line, BLOCKS) == pytest.approx(tensors + groups)
+
+
+@pytest.mark.parametrize("variant", ["mx_flatmm", "mx_gemm"])
+@pytest.mark.parametrize(("dtype", "bits"), [("fp4", 8), ("fp8_fp4", 12), ("fp8", 16)])
+def test_mx_reads_bytes_of_its_types_and_scales(variant: str, dtype: str, bits: int) -> None:
+    given = {**OF_FOUR_BITS, "variant": variant, "dtype": dtype}
+    given["pipeline"] = "weight_preshuffle" if variant == "mx_gemm" else variant
+    points = [config_from_mapping({**BASELINE, **given}, BOOKS).point]
+    found = TIMING.elements(KernelTable.of_points(points, BOOKS).columns)
+    assert 8 * (found.a + found.b) == bits
+    assert found.scales_a == found.scales_b == 1 / 32
 
 
 def test_sums_of_blocks_are_scaled_by_vector_units() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ckrules.constraints.scaled.micro_rules import OF_FOUR_BITS
+from ckrules.constraints.scaled.mx_gemm_rules import OF_MX_GEMM
 from ckrules.constraints.scaled.vocabulary import BASELINE
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.kernels import problem_books
@@ -26,6 +27,7 @@ FOUR_BY_TWO: dict[str, Any] = {**BLOCKS, "tile_m": 256, "wave_m": 4, "wave_n": 2
 MI400: dict[str, Any] = {
     **BLOCKS, "arch": "gfx1250", "tile_m": 64, "wave_m": 2, "wave_n": 2, "warp_tile_k": 32,
 }  # fmt: skip
+MX_GEMM: dict[str, Any] = {k: v for k, v in OF_MX_GEMM.items() if k != "@ck"}
 FIRST: dict[str, Any] = {
     "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "row_column",
 }  # fmt: skip
@@ -64,6 +66,11 @@ def _codes(ck: str, given: dict[str, Any]) -> list[str]:
         ({**OF_FOUR_BITS, "wave_n": 8, "tile_n": 512}, [], ["SCAL052"]),
         (WIDE, ["SCAL029"], ["SCAL052"]),
         ({**WIDE, "tile_n": 256}, ["SCAL029"], []),
+        # two loads of 16 bytes of B a warp tile, of 4 bits one
+        ({**EIGHTS, "wave_n": 2, "tile_n": 512}, ["SCAL029"], ["SCAL056"]),
+        ({**EIGHTS, "wave_n": 2, "tile_n": 384}, ["SCAL029"], []),
+        ({**OF_FOUR_BITS, "wave_n": 1, "tile_n": 352}, [], []),
+        ({**OF_FOUR_BITS, "wave_n": 1, "tile_n": 384}, [], ["SCAL056"]),
         # block scales
         (FOUR_BY_TWO, ["SCAL002"], []),
         ({**FOUR_BY_TWO, "arch": "gfx950"}, ["SCAL002"], ["EPI011"]),
@@ -84,10 +91,47 @@ def test_kernels(given: dict[str, Any], then: list[str], later: list[str]) -> No
         ({**MI400, "tile_n": 128, "warp_tile_k": 128}, [], []),
         ({**MI400, "tile_n": 128, "warp_tile_m": 32, "warp_tile_n": 32, "warp_tile_k": 128},
          ["SCAL053"], ["SCAL053"]),
+        # MX by the kernel of other GEMMs
+        ({**MX_GEMM, "tile_n": 512}, ["SCAL001", "SCAL046", "SCAL054"], []),
+        ({**MX_GEMM, "dtype": "fp8", "pad_k": True}, ["SCAL001", "SCAL054"], ["SCAL055"]),
+        ({**MX_GEMM, "dtype": "fp8_fp4", "permute_n": True},
+         ["SCAL001", "SCAL008", "SCAL014", "SCAL054"], ["SCAL055"]),
+        ({**MX_GEMM, "wave_m": 2, "wave_n": 2, "tile_n": 256},
+         ["SCAL001", "SCAL003", "SCAL046", "SCAL054"], ["SCAL003"]),
+        ({**MX_GEMM, "dtype": "fp8", "tile_k": 512}, ["SCAL001", "SCAL054"], ["SCAL048"]),
+        ({**MX_GEMM, "scales": "no"}, ["SCAL001", "SCAL046", "SCAL054"], ["SCAL055"]),
     ],
 )  # fmt: skip
 def test_kernels_of_2026(given: dict[str, Any], june: list[str], september: list[str]) -> None:
     assert (_codes("2026.06", given), _codes("2026.09", given)) == (june, september)
+
+
+def test_mx_gemm_has_padded_tiles_of_a_twice_in_lds() -> None:
+    """Between eight rows of 128 bytes lie 64: aiter's kernel of 4 bits."""
+    words = book("mx_gemm")
+    at = At(words.point({**BASELINE, **MX_GEMM, "tile_n": 512}))
+    assert at.value(words.vocabulary.names()["lds_bytes"]) == 2 * 128 * (128 + 64 // 8 // 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"M": 1, "N": 512}, []),
+        ({"K": 1024, "k_batch": 4}, []),
+        ({"K": 1024, "k_batch": 2, "persistent": True}, []),
+        ({"K": 1280, "k_batch": 2}, ["SPROB021", "SPROB047"]),
+        ({"N": 576}, ["SPROB004"]),
+        ({"N": 544, "pad_n": True}, []),
+        ({"N": 528, "pad_n": True}, ["SPROB038"]),
+        ({"K": 768, "k_batch": 3}, []),
+        ({"K": 640}, ["SPROB003", "SPROB038"]),
+        ({"stride_a": 1024}, ["SPROB009"]),
+    ],
+)
+def test_products_of_mx_gemm(given: dict[str, Any], found: list[str]) -> None:
+    rules = problem_books.book("mx_gemm")
+    point = rules.point({**rules.vocabulary.baseline, **MX_GEMM, "tile_n": 512, **given})
+    assert sorted(v.code for v in rules.violations(point)) == found
 
 
 @pytest.mark.parametrize(("tile_k", "june", "september"), [(64, 3072, 2048), (256, 8192, 8192)])

@@ -156,12 +156,31 @@ LISTED = {
 BLOCKS = ROWS.replace("a8w8_cktile", "a8w8_blockscale_cktile")
 
 
-def test_lists_of_another_kernel_are_counted_and_not_judged() -> None:
-    """Its dataclass has the same fields, and makes other names."""
-    code = ROWS.replace("a8w8_cktile", "a4w4_blockscale_cktile")
-    result = run("check", "--input-format", "python_lists", "-", stdin=code)
-    assert "1 kernel of CK Tile's a4w4 of aiter in 1 file" in result.stderr
-    assert "configuration" not in result.stdout
+def test_lists_of_4_bit_operands_are_of_mx_by_pre_shuffled_weights() -> None:
+    """The dataclass has the fields of block scales; aiter's kernel is legal."""
+    code = ROWS.split("LISTED")[0].replace("a8w8_cktile", "a4w4_blockscale_cktile")
+    given = '128, {n}, 256, 1, 4, 1, 16, 16, 128, "Default", False, False, False, 1'
+    rows = ", ".join(
+        f"{i}: TileKernelInstance({given.format(n=n)})" for i, n in enumerate((512, 64))
+    )
+    code = f"{code}kernels_list_cktile = {{{rows}}}\n"
+    words = ("check", "--input-format", "python_lists", "-")
+    result = run(*words, stdin=code)
+    (said,) = result.stdout.splitlines()
+    assert "SCAL048" in said
+    assert "2 configurations: 1 legal, 1 illegal" in result.stderr
+    rows = run(*words, "--verdicts", stdin=code).stdout.splitlines()
+    assert json.loads(rows[0])["name"] == (
+        "scaled_mx_gemm_fp4_bf16_weight_preshuffle_default_per_1x32_128x512x256_1x4x1_16x16x128"
+        "_pad100_groups8_rows4"
+    )
+
+
+def test_names_of_4_bit_operands_are_written_as_they_were_read() -> None:
+    name = "a4w4_blockscale_cktile_128x512x256_1x4x1_16x16x128_default_0x0x0_1"
+    parsed = parse_name(name)
+    assert (parsed.point["variant"], parsed.point["dtype"]) == ("mx_gemm", "fp4")
+    assert format_name(parsed.point, parsed.spelling) == name
 
 
 def test_what_a_dataclass_calls_its_kernels_says_what_they_are() -> None:

@@ -139,11 +139,9 @@ def _count_others(module: ast.Module, source: str, context: Context) -> Collecti
     others: dict[str, OtherLibrary] = {}
     for node in module.body:
         if isinstance(node, ast.ClassDef):
-            names, texts = _fields(node), _texts(node)
+            names = _fields(node)
             for library in _libraries():
-                if any(all(n in names for n in needed) for needed in library.records) or any(
-                    text in library.texts for text in texts
-                ):
+                if any(all(n in names for n in needed) for needed in library.records):
                     others.setdefault(node.name, library)
     for made in ast.walk(module) if others else ():
         name = (

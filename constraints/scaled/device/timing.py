@@ -20,7 +20,7 @@ import numpy as np
 from ckrules.constraints.gemm.device.timing import TimingWithScales
 from ckrules.constraints.gemm.problem import MatrixProduct
 from ckrules.constraints.scaled.problem import ExpertProduct
-from ckrules.constraints.scaled.words import GROUP, MICRO, MX, NARROW, TYPES
+from ckrules.constraints.scaled.words import GROUP, MICRO, MX, MX_GEMM, NARROW, TYPES
 from ckrules.constraints.tile_gemm.device import terms
 from ckrules.constraints.tile_gemm.device.terms import Elements, numbers
 
@@ -69,8 +69,9 @@ class ScaledTiming(TimingWithScales):
         found, k = super().elements(kernels), numbers(kernels)
         if k.only("dtype") in NARROW:
             found = found._replace(b=0.5, scales_b=1 / MICRO)
-        if k.only("variant") == MX:
-            found = found._replace(a=0.5, b=0.5, scales_a=1 / MICRO, scales_b=1 / MICRO)
+        if k.only("variant") in (MX, MX_GEMM):
+            found = found._replace(scales_a=1 / MICRO, scales_b=1 / MICRO)
+            found = found._replace(a=0.5, b=0.5) if k.only("dtype") == "fp4" else found
         if k.only("variant") != "abquant":
             return found
         groups = k.tile_k / GROUP

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.mx_gemm_rules import OF_MX_GEMM
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
 from ckrules.constraints.tile_gemm import tails
 from ckrules.constraints.tile_gemm.offsets import VIEW, within_offsets
 from ckrules.engine.expr import BoolExpr, all_of, ceil_div, implies
 from ckrules.engine.rules import rule
 
+UNIVERSAL = "ops/gemm/kernel/universal_gemm_kernel.hpp: UniversalGemmKernel::IsSupportedArgument, which mx_gemm_kernel.hpp: MxGemmKernel asks (CK 2026.09, read in ROCm/rocm-libraries @ 522292d)"
 FLAT = "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::IsSupportedArgument"
 #: The text of 2026 that splits sums of kernels with block scales.
 BLOCKS = "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: IsSupportedArgument for ABQuantGrouped (CK 2026.06, read in ROCm/rocm-libraries @ 05fca22)"
@@ -82,6 +84,23 @@ def k_is_whole(c: ScaledProblem) -> BoolExpr:
         implies(c.flat, c.K % c.tile_k == 0),
         implies(~c.flat, c.K % (c.tile_k * c.k_batch) == 0),
     )
+
+
+@rule(
+    "SPROB047", "parts-of-mx-gemm-not-whole", kind="launch", since="2026.09",
+    applies=lambda c: c.mx_gemm & (c.k_batch > 1),
+    says="K = {K} is not a multiple of {tile_k * k_batch=}, and {variant} does not pad K",
+    source=UNIVERSAL, accepts=[{**OF_MX_GEMM, "K": 1024, "k_batch": 2}],
+    rejects=[{**OF_MX_GEMM, "K": 1280, "k_batch": 2}],
+)  # fmt: skip
+def parts_of_mx_gemm_are_whole(c: ScaledProblem) -> BoolExpr:
+    """Parts of a split sum of mx_gemm are whole block tiles.
+
+    Why: the argument check of other GEMMs asks it of kernels that pad no K.
+
+    Fix: use another k_batch or a smaller tile_k.
+    """
+    return c.K % (c.tile_k * c.k_batch) == 0
 
 
 @rule(
@@ -176,7 +195,7 @@ def sums_can_be_split(c: ScaledProblem) -> BoolExpr:
     Fix: use k_batch = 1.
     """
     return all_of(
-        ~c.persistent,
+        c.or_mx_gemm(~c.persistent),
         c.store_width % 2 == 0,
         ~c.from_registers | (c.repeat_n % 2 == 0),
         (c.epilogue == "cshuffle") | ~(c.pad_m | c.pad_n),
@@ -229,12 +248,12 @@ def eight_waves_have_their_tiles(c: ScaledProblem) -> BoolExpr:
 @rule(
     "SPROB009", "strides-with-scales", kind="wrong-result",
     says=["pre-shuffled weights are packed, whatever stride is given: stride_b = {stride_b}",
-          "A of mx_flatmm is packed, whatever stride is given: stride_a = {stride_a}",
+          "A of {variant} is packed, whatever stride is given: stride_a = {stride_a}",
           "rows of A overlap: stride_a = {stride_a}, K = {K}",
           "columns of B overlap: stride_b = {stride_b}, K = {K}",
           "rows of C overlap: stride_c = {stride_c}, {result_columns=}"],
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (kFlatK; read, not run)",
-            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMX_AAsyncLoadBytesDramWindow, make_naive_tensor_descriptor_packed (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)",
+            "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMX_AAsyncLoadBytesDramWindow, make_naive_tensor_descriptor_packed (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36; so in ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1_policy.hpp @ d67e7e8)",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeCBlockWindow (read, not run)"],
     accepts=[{}, {"stride_a": 520, "stride_c": 1024}],
     rejects=[{"stride_b": 520}, {"stride_c": 8}],
@@ -242,9 +261,9 @@ def eight_waves_have_their_tiles(c: ScaledProblem) -> BoolExpr:
 def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
     """Strides are at least as long as what is contiguous, and pre-shuffled weights are packed.
 
-    A of mx_flatmm is packed, too.
+    A of mx_flatmm and mx_gemm is packed, too.
 
-    Why: the kernels look at no stride. mx_flatmm views A as packed rows, and host libraries here
+    Why: the kernels look at no stride. Those two view A as packed rows, and host libraries here
     take no stride of 4-bit elements. Weights of flatmm are viewed as whole warp tiles, one behind
     the other.
 

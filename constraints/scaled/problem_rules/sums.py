@@ -123,7 +123,7 @@ def last_parts_are_whole_tiles(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB039", "parts-with-the-first-scales", kind="wrong-result",
-    applies=lambda c: c.micro | c.scaled_experts,
+    applies=lambda c: c.but_mx_gemm(c.micro) | c.scaled_experts,
     says="every part of a sum takes the scales of the first: k_batch = {k_batch}",
     source=["ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel::MakeGemmTensorViews, MakeGemmTileWindows, AQUANT_Pipeline (CK 2026.09, read in ROCm/rocm-libraries @ 705d00c)",
             "ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::MakeGemmTileWindows (scale windows begin at K = 0)",
