@@ -161,13 +161,12 @@ class _Micro(_Form):
 
     variant, begins = "mx_gemm", "a4w4_blockscale_cktile_"
     taken: Mapping[str, Any] = {"dtype": "fp4", "dtype_c": "bf16"}
+    fixed: Mapping[str, Any] = {
+        "scales": "per_1x32", "pad_m": True, "partition_groups": 8, "partition_m01": 4,
+    }  # fmt: skip
 
     def __init__(self) -> None:
         self.grammar = Grammar([literal("a4w4_blockscale_cktile"), *_listed()])
-
-    @property
-    def fixed(self) -> Mapping[str, Any]:
-        return {"scales": "per_1x32", "pad_m": True, "partition_groups": 8, "partition_m01": 4}
 
 
 class _Experts(_Form):
