@@ -109,7 +109,7 @@ def tiles_of_four_bits_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: operator() (nIter_pack * NXdlPack + inxdl)",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: Run_ (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: the same packs)",
             "ops/epilogue/default_2d_epilogue.hpp: Default2DEpilogue::operator() (storeOrUpdateTile(o_acc_tile), no packs; CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6)",
-            "ops/gemm/block/block_mx_asmem_breg_creg.hpp: BlockMXGemmASmemBRegCReg::MakeCBlockTile (MXdlPack, NXdlPack; CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6)"],
+            "ops/gemm/block/block_mx_asmem_breg_creg.hpp: BlockMXGemmASmemBRegCReg::MakeCBlockTile, MXdlPack, NXdlPack (CK 2026.09, read in ROCm/rocm-libraries @ 9c29cd6)"],
     accepts=[{**OF_FOUR_BITS, "epilogue": "default", "wave_n": 1}],
     rejects=[{**OF_FOUR_BITS, "epilogue": "default"}],
 )  # fmt: skip

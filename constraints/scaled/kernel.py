@@ -78,7 +78,7 @@ def block_scales_exist(c: ScaledQuantities) -> BoolExpr:
     source=[f"{FLAT_POLICY}: MakeALDS_WarpTileDistribution static_assert BlockWarps M == 1",
             f"{FLAT_POLICY}: MakeBFlatDramTileDistribution static_assert BlockWarps K == 1",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1_policy.hpp: MakeMXFP4_ScaleB_DramTileDistribution static_assert WaveNum == M_Warps * N_Warps",
-            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator() (static_assert MWarp == 1; CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)"],
+            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator(), static_assert MWarp == 1 (CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)"],
     accepts=[{}], rejects=[{"wave_m": 2, "wave_n": 2}, {"wave_k": 2, "wave_n": 2}],
 )  # fmt: skip
 def flatmm_waves_lie_along_n(c: ScaledQuantities) -> BoolExpr:

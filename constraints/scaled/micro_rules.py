@@ -163,7 +163,7 @@ def packs_of_four_bits_are_whole(c: ScaledQuantities) -> BoolExpr:
     applies=_micro,
     says="{variant} has rules for waves of 64 lanes alone, not {wave_size}",
     source=["ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1 (CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705: __gfx125__, KXdlPack = 1)",
-            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator() (static_assert outside of __gfx950__; CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)"],
+            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator(), static_assert outside of __gfx950__ (CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)"],
     accepts=[OF_FOUR_BITS], rejects=[{**OF_FOUR_BITS, "arch": "gfx1250"}],
 )  # fmt: skip
 def four_bits_are_in_waves_of_64(c: ScaledQuantities) -> BoolExpr:

@@ -25,7 +25,7 @@ _EIGHTS: Mapping[str, Any] = {**OF_FOUR_BITS, "@ck": "2026.06", "dtype": "fp8"}
 @rule(
     "SCAL054", "no-mx-gemm-yet", kind="compile", until="2026.09",
     says="CK has no MxGemmKernel before 2026.09: {variant}",
-    source="ops/gemm_mx/kernel/gemm_mx_kernel.hpp: MXGemmKernel (the class before it, with other arguments; CK 2026.06, read in ROCm/rocm-libraries @ 15490d9)",
+    source="ops/gemm_mx/kernel/gemm_mx_kernel.hpp: MXGemmKernel, the class before it, with other arguments (CK 2026.06, read in ROCm/rocm-libraries @ 15490d9)",
     accepts=[{}], rejects=[{"variant": "mx_gemm"}],
 )  # fmt: skip
 def mx_gemms_exist(c: ScaledQuantities) -> BoolExpr:
@@ -69,7 +69,7 @@ def mx_gemms_have_their_parameters(c: ScaledQuantities) -> BoolExpr:
     says=("a wave waits for {loads_awaited} loads of B and of scales, and 63 can be counted: "
           "{repeat_m=}, {repeat_n=} with {dtype}"),
     source=["core/arch/arch.hpp: waitcnt_arg::from_vmcnt (static_assert \"vmcnt out of range\")",
-            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator() (s_waitcnt<Bload_num + ScaleAload_num + ScaleBload_num>; CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)",
+            "ops/gemm/pipeline/wp_mx_pipeline_agmem_bgmem_creg_v1.hpp: PipelineImpl::operator(), s_waitcnt<Bload_num + ScaleAload_num + ScaleBload_num> (CK 2026.09, read in ROCm/rocm-libraries @ 858d6b2)",
             "ops/flatmm/pipeline/mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp: MXFlatmmPipelineAGmemBGmemCRegV1::Run_ (the same; CK 2026.09, read in ROCm/rocm-libraries @ 0bb4705)"],
     accepts=[_EIGHTS, {**_EIGHTS, "tile_n": 384, "wave_n": 2}],
     rejects=[{**_EIGHTS, "tile_n": 512, "wave_n": 2}],
