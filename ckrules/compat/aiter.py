@@ -28,7 +28,7 @@ from typing import Any, TypeVar, overload
 
 from ckrules.compat.decided_rules import DecidedRules, asked, completed
 from ckrules.kernels.books import Books
-from ckrules.kernels.families import reader_tables
+from ckrules.kernels.families import record_tables
 from ckrules.kernels.library import DEFAULT_CK
 from ckrules.kernels.reader_tables import Fields, RecordTable
 from ckrules.support.errors import UsageError
@@ -110,9 +110,9 @@ def buildable(
 
 
 def _table(kernel: object) -> RecordTable:
-    tables: list[RecordTable] = [t for found in reader_tables("python").values() for t in found]
+    tables: list[RecordTable] = record_tables()
     called = str(getattr(kernel, "name", ""))
-    for table in sorted(tables, key=lambda t: not t.text):
+    for table in tables:
         if called.startswith(table.text) and all(hasattr(kernel, n) for n in table.needed):
             return table
     wanted = " or ".join(", ".join(t.needed) for t in tables)

@@ -196,6 +196,12 @@ def reader_tables(form: str) -> Mapping[str, Any]:
     return {name: table for name, table in found if table is not None}
 
 
+def record_tables() -> list[Any]:
+    """The tables of records that Python code makes, those first that a text tells apart."""
+    tables = [t for found in reader_tables("python").values() for t in found]
+    return sorted(tables, key=lambda t: not t.text)
+
+
 def table_for(form: str, variant: object) -> Any:
     """The table of a variant's family; that of the first family with one for an unknown variant."""
     tables = reader_tables(form)

@@ -273,8 +273,7 @@ class Kernels:
         at = At(worst)
         if found.complete or not all(at.holds(c) for c in wanted):
             raise UndecidedError("the solver's counterexample is covered")
-        worst_of_all = found.uncovered[0]
-        return Proof(self.count, len(self.conditions), worst_of_all, smallest=smallest)
+        return Proof(self.count, len(self.conditions), found.uncovered[0], smallest=smallest)
 
 
 def _check_range(name: str, given: Any) -> None:

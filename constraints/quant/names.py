@@ -23,6 +23,7 @@ from ckrules.constraints.gemm.words import EPILOGUES, SCHEDULERS
 from ckrules.constraints.gemm.words import PIPELINES as GEMM_PIPELINES
 from ckrules.constraints.quant import words as w
 from ckrules.constraints.quant.vocabulary import DEFAULTS
+from ckrules.constraints.tile_gemm.aiter import instance_name
 from ckrules.constraints.tile_gemm.names import TRUTH, Form, Names, ToolNames, shapes, switches
 from ckrules.kernels.name_grammar import (
     Grammar,
@@ -204,20 +205,15 @@ class _RowsAndColumns(_Form):
     }  # fmt: skip
 
     def __init__(self) -> None:
-        bits = {"0": False, "1": True}
-        self.grammar = Grammar([
-            literal("a8w8_cktile"), *shapes(), literal("_"), one_of("scheduler", SCHEDULERS),
-            literal("_"), one_of("permute_n", bits), literal("x"), one_of("transposed", bits),
-            literal("x"), one_of("persistent", bits), literal("_"), number("k_block_per_cu"),
-        ])  # fmt: skip
+        self.grammar = Grammar(instance_name(self.begins, SCHEDULERS))
 
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
         """Without what the wrapper does not ask for."""
-        return {k: v for k, v in said.items() if k not in ("transposed", "persistent")}
+        return {k: v for k, v in said.items() if k not in ("transpose_c", "persistent")}
 
     def said(self, point: Point) -> Mapping[str, Any]:
         """Its lists have ``TransposeC``."""
-        return {**point, "transposed": True, "persistent": False}
+        return {**point, "transpose_c": True, "persistent": False}
 
 
 DISPATCHED = tuple(_Dispatched(v) for v in w.VARIANTS)

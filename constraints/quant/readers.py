@@ -15,6 +15,7 @@ from typing import Any
 from ckrules.constraints.gemm.readers import PADS, TILES
 from ckrules.constraints.quant.tile_engine import DTYPES, LAYOUTS
 from ckrules.constraints.quant.words import GROUP
+from ckrules.constraints.tile_gemm.aiter import BOTH, INSTANCE, NEEDED, gpu_of, word
 from ckrules.kernels.reader_tables import Axes, RecordTable, SweepTable
 
 _TRAITS = ("pipeline", "epilogue", "scheduler", *PADS)
@@ -43,23 +44,15 @@ def _table(variant: str, folder: str, switch: str = "", **own: Any) -> SweepTabl
     )  # fmt: skip
 
 
+_NOT_ASKED = ("TransposeC", "UsePersistentKernel")
 AITER = RecordTable(
-    needed=("M_Warp_Tile", "TiledMMAPermuteN", "BlockPerCu"), text="a8w8_cktile",
-    fields={
-        **{f"{axis}_{word}": f"{field}_{axis.lower()}" for axis in "MNK" for word, field in
-           (("Tile", "tile"), ("Warp", "wave"), ("Warp_Tile", "warp_tile"))},
-        "Scheduler": "scheduler", "TiledMMAPermuteN": "permute_n", "BlockPerCu": "k_block_per_cu",
-    },
-    labels=("TransposeC", "UsePersistentKernel"),
+    needed=NEEDED, text="a8w8_cktile",
+    fields={k: v for k, v in INSTANCE.items() if k not in _NOT_ASKED}, labels=_NOT_ASKED,
     fixed={
         "variant": "rowcol_quant", "dtype": "fp8", "dtype_c": "bf16", "layout": "rcr",
         "pipeline": "compv3",
     },
-    of_list=lambda name: {"arch": "gfx950"} if name.endswith("_95x") else (
-        {"arch": "gfx942"} if name.endswith("_942") else {}
-    ),
-    word=lambda name, value: value.lower() if name == "scheduler" else value,
-    gpus=("gfx942", "gfx950"),
+    of_list=gpu_of, word=word, gpus=BOTH,
 )  # fmt: skip
 
 TABLES: Mapping[str, Any] = {

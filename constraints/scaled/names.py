@@ -17,11 +17,11 @@ from typing import Any
 
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.vocabulary import DEFAULTS
+from ckrules.constraints.tile_gemm.aiter import instance_name
 from ckrules.constraints.tile_gemm.names import BITS, TILES, Form, Names, ToolNames, shapes
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
-    Piece,
     Suffix,
     flag,
     literal,
@@ -126,15 +126,6 @@ class _Preshuffled(_Form):
         return {**point, "sparse": False}
 
 
-def _listed() -> list[Piece]:
-    """What the lists of blocks say behind the names' beginning."""
-    return [
-        *shapes(), literal("_"), one_of("scheduler", w.SCHEDULERS), literal("_"),
-        one_of("permute_n", BITS), literal("x"), one_of("transpose_c", BITS), literal("x"),
-        one_of("persistent", BITS), literal("_"), number("k_block_per_cu"),
-    ]  # fmt: skip
-
-
 class _Blocks(_Form):
     """Scales of blocks."""
 
@@ -143,7 +134,7 @@ class _Blocks(_Form):
     fixed: Mapping[str, Any] = {"scales": "blocks", "pad_m": True}
 
     def __init__(self) -> None:
-        head = [literal("a8w8_blockscale_cktile"), *_listed()]
+        head = instance_name(self.begins, w.SCHEDULERS)
         self.grammar = Grammar(head, [flag("_aqrm", "scale_rows")])
 
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +157,7 @@ class _Micro(_Form):
     }  # fmt: skip
 
     def __init__(self) -> None:
-        self.grammar = Grammar([literal("a4w4_blockscale_cktile"), *_listed()])
+        self.grammar = Grammar(instance_name(self.begins, w.SCHEDULERS))
 
 
 class _Experts(_Form):

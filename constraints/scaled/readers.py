@@ -16,54 +16,23 @@ from typing import Any
 
 from ckrules.constraints.scaled.tuned import TUNED
 from ckrules.constraints.scaled.written import WRITTEN
+from ckrules.constraints.tile_gemm.aiter import BOTH, INSTANCE, NEEDED, gpu_of, shape, word
 from ckrules.kernels.reader_tables import RecordTable
 
-#: The GPU that a list's name ends in.
-_GPUS = {
-    "_942": "gfx942",
-    "_950": "gfx950",
-    "_95x": "gfx950",
-    "_gfx950": "gfx950",
-    "_gfx942": "gfx942",
-}
-#: Those that aiter has kernels of CK Tile for.
-_BOTH = ("gfx942", "gfx950")
 #: Types of A and B by the beginning of a list's name.
 _TYPES = {"a8w8": "fp8", "a16w4": "bf16_fp4", "a8w4": "fp8_fp4", "a4w4": "fp4", "a16w16": "bf16"}
 
 
-def _gpu(name: str) -> dict[str, Any]:
-    found = next((gpu for end, gpu in _GPUS.items() if name.endswith(end)), None)
-    return {} if found is None else {"arch": found}
-
-
 def _experts(name: str) -> dict[str, Any]:
     types = next((t for begin, t in _TYPES.items() if name.startswith(f"{begin}_")), None)
-    return {**_gpu(name), **({} if types is None else {"dtype": types})}
+    return {**gpu_of(name), **({} if types is None else {"dtype": types})}
 
-
-def _word(name: str, value: Any) -> Any:
-    if name in ("scheduler", "scales", "activation") and isinstance(value, str):
-        return value.lower()
-    if name in _TRUTHS and value in (0, 1):
-        return bool(value)
-    return value
-
-
-def _shape(m: str, n: str, k: str, field: str) -> dict[str, str]:
-    return {m: f"{field}_m", n: f"{field}_n", k: f"{field}_k"}
-
-
-_TRUTHS = (
-    "transpose_c", "double_smem_buffer", "pad_m", "pad_n", "pad_k", "permute_n", "persistent",
-    "scale_rows", "routed_weight", "bias", "split_k",
-)  # fmt: skip
 
 BPRESHUFFLE = RecordTable(
     needed=("sTransposeC", "MWTile", "BlockPerCu"),
     fields={
-        **_shape("MTile", "NTile", "KTile", "tile"), **_shape("MWarp", "NWarp", "KWarp", "wave"),
-        **_shape("MWTile", "NWTile", "KWTile", "warp_tile"), "sTransposeC": "transpose_c",
+        **shape("MTile", "NTile", "KTile", "tile"), **shape("MWarp", "NWarp", "KWarp", "wave"),
+        **shape("MWTile", "NWTile", "KWTile", "warp_tile"), "sTransposeC": "transpose_c",
         "sTileParitionerGroupNum": "partition_groups", "sTileParitionerM01": "partition_m01",
         "sNumWaveGroups": "num_wave_groups", "sDoubleSmemBuffer": "double_smem_buffer",
         "PadM": "pad_m", "PadN": "pad_n", "PadK": "pad_k", "BlockPerCu": "k_block_per_cu",
@@ -71,33 +40,26 @@ BPRESHUFFLE = RecordTable(
     },
     outside={"sUseStructuredSparsity": (1, True)},
     fixed={"variant": "flatmm", "dtype": "fp8", "dtype_c": "bf16", "scales": "row_column"},
-    of_list=_gpu,
-    word=_word,
-    gpus=_BOTH,
+    of_list=gpu_of,
+    word=word,
+    gpus=BOTH,
 )  # fmt: skip
 
 BLOCKSCALE = RecordTable(
-    needed=("M_Warp_Tile", "TiledMMAPermuteN", "BlockPerCu"),
-    fields={
-        **_shape("M_Tile", "N_Tile", "K_Tile", "tile"),
-        **_shape("M_Warp", "N_Warp", "K_Warp", "wave"),
-        **_shape("M_Warp_Tile", "N_Warp_Tile", "K_Warp_Tile", "warp_tile"),
-        "Scheduler": "scheduler", "TiledMMAPermuteN": "permute_n", "TransposeC": "transpose_c",
-        "UsePersistentKernel": "persistent", "BlockPerCu": "k_block_per_cu",
-        "AQRowMajor": "scale_rows",
-    },
+    needed=NEEDED,
+    fields={**INSTANCE, "AQRowMajor": "scale_rows"},
     fixed={
         "variant": "abquant", "dtype": "fp8", "dtype_c": "bf16", "scales": "blocks", "pad_m": True,
     },
-    of_list=_gpu,
-    word=_word,
-    gpus=_BOTH,
+    of_list=gpu_of,
+    word=word,
+    gpus=BOTH,
 )  # fmt: skip
 
 MICRO = replace(
     BLOCKSCALE,
     text="a4w4_blockscale_cktile",
-    fields={k: v for k, v in BLOCKSCALE.fields.items() if k != "AQRowMajor"},
+    fields=INSTANCE,
     labels=("AQRowMajor",),
     fixed={
         "variant": "mx_gemm", "dtype": "fp4", "dtype_c": "bf16", "scales": "per_1x32",
@@ -109,8 +71,8 @@ MICRO = replace(
 MOE = RecordTable(
     needed=("stage", "MPerBlock", "WAVE_TILE_M"),
     fields={
-        "stage": "stage", **_shape("MPerBlock", "NPerBlock", "KPerBlock", "tile"),
-        **_shape("WAVE_TILE_M", "WAVE_TILE_N", "WAVE_TILE_K", "warp_tile"),
+        "stage": "stage", **shape("MPerBlock", "NPerBlock", "KPerBlock", "tile"),
+        **shape("WAVE_TILE_M", "WAVE_TILE_N", "WAVE_TILE_K", "warp_tile"),
         "WAVE_MAP_M": "wave_m", "WAVE_MAP_N": "wave_n", "Block_Per_CU": "k_block_per_cu",
         "MulRoutedWeight": "routed_weight", "SplitK": "split_k", "HasBias": "bias",
         "ActOP": "activation", "QuantType": "scales",
@@ -118,11 +80,11 @@ MOE = RecordTable(
     labels=("BLOCK_SIZE",),
     fixed={"variant": "moe_flatmm", "dtype_c": "bf16", "wave_k": 1, "scheduler": "default"},
     of_list=_experts,
-    word=_word,
+    word=word,
     finish=lambda fields: fields.update(
         {"activation": "no"} if fields.get("stage") == 2 else {}
     ),
-    gpus=_BOTH,
+    gpus=BOTH,
 )  # fmt: skip
 
 TABLES: Mapping[str, Any] = {

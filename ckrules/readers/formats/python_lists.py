@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ckrules.engine.expr import Value
-from ckrules.kernels.families import reader_tables
+from ckrules.kernels.families import reader_tables, record_tables
 from ckrules.kernels.reader_tables import OtherLibrary, RecordTable
 from ckrules.readers.entries import (
     Context,
@@ -45,12 +45,8 @@ def sniff(head: Head) -> bool:
 
 def _marks() -> Iterator[tuple[str, ...]]:
     """The fields by which dataclasses are recognised, of the family's and of other libraries."""
-    yield from (table.needed for table in _tables())
+    yield from (table.needed for table in record_tables())
     yield from (needed for library in _libraries() for needed in library.records)
-
-
-def _tables() -> list[RecordTable]:
-    return [t for found in reader_tables("python").values() for t in found]
 
 
 def _libraries() -> list[OtherLibrary]:
@@ -112,8 +108,8 @@ def _records(module: ast.Module) -> dict[str, _Record]:
         if not isinstance(node, ast.ClassDef):
             continue
         names, texts = _fields(node), _texts(node)
-        fit = [t for t in _tables() if all(n in names for n in t.needed)]
-        table = next((t for t in sorted(fit, key=lambda t: not t.text) if t.text in texts), None)
+        fit = (t for t in record_tables() if all(n in names for n in t.needed))
+        table = next((t for t in fit if t.text in texts), None)
         if table is not None:
             defaults = {k: v for k, v in names.items() if v is not None}
             records[node.name] = _Record(tuple(names), defaults, table)
