@@ -277,9 +277,11 @@ def instructions_are_in_eights(c: AttentionQuantities) -> BoolExpr:
 @rule(
     "FMHA058", "single-bytes-stored", kind="compile",
     applies=lambda c: all_of(c.variant.isin("fmha_fwd", "fmha_fwd_pagedkv"),
-                             c.pipeline.isin("qr", "qs", "qr_pagedkv")),
+                             c.pipeline.isin("qr", "qs", "qr_pagedkv"),
+                             TRUE if c.since("2026.06") else c.wave_size == 64),
     says="O of fp8 is stored a byte at a time: dtype = {dtype}, pad_dv = {pad_dv}",
     source=["core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if<1>, static_assert sizeof(T) == 4",
+            "core/config.hpp: CK_TILE_USE_BUFFER_ADDRESSING_BUILTIN",
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentO (1 with padding)"],
     accepts=[{"pad_dv": True}, NARROW, {**NARROW, "dtype": "fp8bf16", "pad_dv": True}],
     rejects=[{**NARROW, "pad_dv": True}],
@@ -288,7 +290,9 @@ def bytes_are_not_stored_alone(c: AttentionQuantities) -> BoolExpr:
     """O of fp8 does not pad the head dimension of V.
 
     Why: with padding O is stored element by element, and a store of one byte asserts that it has
-    four. qr_async stores whole vectors whatever its padding.
+    four. qr_async stores whole vectors whatever its padding. The header that asserts it is that of
+    compilers from LLVM 20 on (a kernel was built by LLVM 19), in November 2025 not for waves of 32
+    lanes (one was built and run).
 
     Fix: set pad_dv = false, or take fp8bf16 or fp8fp32.
     """

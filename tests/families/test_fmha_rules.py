@@ -431,3 +431,22 @@ def test_what_backward_asserts(change: dict[str, object], codes: set[str]) -> No
     rules = book("fmha_bwd", ck="2025.11")
     point = {**rules.vocabulary.baseline, **change}
     assert {v.rule.code for v in rules.violations(point)} == codes
+
+
+@pytest.mark.parametrize(
+    ("ck", "gpu", "broken"),
+    [
+        ("2025.11", "gfx942", {"FMHA058"}), ("2025.11", "gfx1201", set()),
+        ("2026.06", "gfx1201", {"FMHA058"}),
+    ],
+)  # fmt: skip
+def test_bytes_of_padded_heads_are_stored_where_the_header_lets_them(
+    ck: str, gpu: str, broken: set[str]
+) -> None:
+    """One of gfx1201 was built and run with CK 2025.11."""
+    rules = book("fmha_fwd", ck=ck)
+    shape = {f"warp_tile_{x}{p}": 32 if gpu == "gfx942" else 16 for x in "mn" for p in (0, 1)}
+    depth = {f"warp_tile_k{p}": 16 for p in (0, 1)}
+    change = {**shape, **depth, "arch": gpu, "dtype": "fp8", "pad_dv": True}
+    point = {**rules.vocabulary.baseline, **change}
+    assert {v.rule.code for v in rules.violations(point)} & {"FMHA058"} == broken
