@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Self
 
 from ckrules.codegen.model import KernelModel
 from ckrules.constraints.fmha.operands import (
-    RANDOM,
     KernelOperand,
-    can_store_random,
+    joins_splits,
+    left_out,
     lists_rows,
     operands,
 )
@@ -61,7 +61,7 @@ class AttentionModel(KernelModel):
     """A kernel of attention, forward."""
 
     operands = staticmethod(operands)
-    """The tensors of a point, but for random numbers that it can store."""
+    """The tensors of a point, but for one that may be left out."""
 
     words: Mapping[str, Any]
     """The C++ words of its configuration (`ckrules.codegen.fmha.probe.words_of`)."""
@@ -69,13 +69,12 @@ class AttentionModel(KernelModel):
     @property
     def tensors(self) -> tuple[KernelOperand, ...]:
         """The tensors in the order in which the host library takes their addresses."""
-        random = [RANDOM] if can_store_random(self.point) else []
-        return (*self.operands(self.point), *random)
+        return (*self.operands(self.point), *left_out(self.point))
 
     @property
     def joins(self) -> bool:
         """Whether it computes splits of K, which a second launch joins, or joins them."""
-        return self.point["variant"] == "fmha_fwd_splitkv"
+        return joins_splits(self.point)
 
     @property
     def optional(self) -> KernelOperand | None:
@@ -142,8 +141,9 @@ class AttentionModel(KernelModel):
             self.own_mode,
             self.own_mask,
             *(
-                OwnFunction(bool(self.point[n]) and not (n == "lse" and self.joins), n, text)
+                OwnFunction(bool(self.point[n]), n, text)
                 for n, text in switches.items()
+                if n != "lse" or not self.joins
             ),
         )
 

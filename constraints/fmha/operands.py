@@ -24,18 +24,15 @@ class KernelOperand(NamedTuple):
         return "inout" if self.updated else "out" if self.written else "in"
 
 
-def stores_lse(config: Mapping[str, Any]) -> bool:
-    """Whether LSE is a result; that of splits is not, but joins them."""
-    return bool(config["lse"]) and config.get("variant") != "fmha_fwd_splitkv"
-
-
 def lists_rows(config: Mapping[str, Any]) -> bool:
     """Whether rows of K and V are listed one by one: pages of a row, each sequence behind the other."""
     return config.get("variant") == "fmha_batch_prefill"
 
 
-#: The random bytes by which forward drops probabilities, where there is a place for them.
+#: What is stored where there is a place for it: the random bytes by which forward drops
+#: probabilities, and LSE of the whole, which the splits of K are joined by in any case.
 RANDOM = KernelOperand("random", "random", written=True, optional=True)
+JOINED_LSE = KernelOperand("lse", "lse", written=True, optional=True)
 
 
 def can_store_random(config: Mapping[str, Any]) -> bool:
@@ -50,8 +47,24 @@ def can_store_random(config: Mapping[str, Any]) -> bool:
     return whole and config.get("dropout") is True and config.get("variant") == "fmha_fwd"
 
 
+def joins_splits(config: Mapping[str, Any]) -> bool:
+    """Whether it computes splits of K, which a second launch joins."""
+    return config.get("variant") == "fmha_fwd_splitkv"
+
+
+def left_out(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
+    """The tensor that a kernel can store and that may be left out, if there is one.
+
+    >>> [o.name for o in left_out({"variant": "fmha_fwd_splitkv", "lse": True})]
+    ['lse']
+    """
+    if joins_splits(config):
+        return (JOINED_LSE,)
+    return (RANDOM,) if can_store_random(config) else ()
+
+
 def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
-    """The tensors of a kernel.
+    """The tensors of a kernel, but for the one that may be left out.
 
     >>> [o.name for o in operands({"bias": "alibi", "mode": "group", "lse": True})]
     ['q', 'k', 'v', 'slopes', 'start_q', 'start_k', 'o', 'lse']
@@ -67,6 +80,6 @@ def operands(config: Mapping[str, Any]) -> tuple[KernelOperand, ...]:
     if config.get("paged_kv"):
         found.append(KernelOperand("pages", "pages"))
     found.append(KernelOperand("o", "o", written=True))
-    if stores_lse(config):
+    if config["lse"] and not joins_splits(config):
         found.append(KernelOperand("lse", "lse", written=True))
     return tuple(found)

@@ -162,10 +162,18 @@ def test_random_numbers_are_a_result_where_a_problem_asks(
     assert family.fits(config, problem) is stores
     assert [p for p in smoke(config) if p.random > 0] == ([smoke(config)[-3]] if stores else [])
     names = [t.name for t in AttentionTensors(problem, config).all]
-    assert names[-1] == "random"
+    assert (names[-1] == "random") is stores
     without = replace(problem, random=0)
     assert family.fits(config, without)
-    assert [t.name for t in AttentionTensors(without, config).all] == names[:-1]
+    assert [t.name for t in AttentionTensors(without, config).all] == names[: len(names) - stores]
+
+
+def test_lse_of_joined_splits_is_a_result_where_a_problem_asks() -> None:
+    config = {**BASELINE, "variant": "fmha_fwd_splitkv", "lse": True}
+    asked = [parse(f"{SIZES},lse={word}") for word in ("no", "yes")]
+    results = [[t.name for t in AttentionTensors(p, config).all][3:] for p in asked]
+    assert results == [["o"], ["o", "lse"]]
+    assert {p.lse for p in smoke(config)} == {"yes"}
 
 
 def test_smoke_has_the_functions_of_the_kernel() -> None:

@@ -91,7 +91,5 @@ def problem_of(
         has = known[1] if name == "dropout" and value is not False else known[value is True]
         words[name] = value if value in known else has
     words["mask"] = "no" if config.get("mask", "no") == "no" else "causal"
-    if config.get("variant") == "fmha_fwd_splitkv":
-        words["lse"] = "no"
     everything: dict[str, Any] = {**dict(zip(SIZES, size, strict=True)), **words, **further}
     return AttentionProblem(**everything)

@@ -21,7 +21,7 @@ from ckrules.arch import load
 from ckrules.constraints.fmha.device.dropout import random_bytes
 from ckrules.constraints.fmha.device.memory import TensorMemory
 from ckrules.constraints.fmha.device.rounding import ROUNDING, stored
-from ckrules.constraints.fmha.operands import RANDOM, KernelOperand, lists_rows, operands
+from ckrules.constraints.fmha.operands import KernelOperand, left_out, lists_rows, operands
 from ckrules.constraints.fmha.problem import (
     OFFSET,
     P_DROP,
@@ -68,8 +68,9 @@ class AttentionTensors(Unsliced):
 
     @property
     def _operands(self) -> Sequence[KernelOperand]:
-        """The operands of the kernel, with random numbers where the problem asks for them."""
-        return (*operands(self.config), *([RANDOM] if self.problem.random > 0 else []))
+        """The operands of the kernel, with random numbers or LSE where the problem asks for them."""
+        asked = {"random": self.problem.random > 0, "lse": self.problem.lse == "yes"}
+        return (*operands(self.config), *(o for o in left_out(self.config) if asked[o.name]))
 
     def _tensor(self, name: str, direction: str) -> Tensor:
         p, rows = self.problem, self._rows
