@@ -90,6 +90,11 @@ FEATURES: Mapping[str, str] = MappingProxyType(
             "compv3 loops over eight waves as over four: "
             "gemm_pipeline_ag_bg_cr_comp_v3.hpp Use8WarpSchedule (CK 2026.09)"
         ),
+        "global_to_lds": (
+            "loads that write LDS take an address of 64 bits of each lane: "
+            "tile_scatter_gather.hpp kUseGlobalLoad (CK 2026.06); LLVM's assembler: "
+            "global_load_lds_dword"
+        ),
         "lds_row_padding": (
             "CK pads the LDS rows of a staged tile: "
             "gemm_universal_pipeline_ag_bg_cr_policy.hpp GetLdsPaddingConfig (CK 2026.06)"

@@ -63,6 +63,10 @@ MARKS = (
         "attention's sinks", ("FMHA060", "FMHA064"),
     ),
     Mark(
+        "2026.06", "ops/fmha/pipeline/block_fmha_pipeline_problem.hpp", ("kPageBlockSize",),
+        "pages of batch prefill", ("FMHA073", "FMHA074", "FMHA075", "FMHA076", "FMHA077"),
+    ),
+    Mark(
         "2026.06", "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp",
         ("kM0 > 64",),
         "attention's K whole from 65 rows of Q on",

@@ -9,6 +9,7 @@ from ckrules.codegen.fmha import cpp_names as words
 from ckrules.codegen.probing import Point, integer, pick, text, truth
 from ckrules.codegen.render import cpp
 from ckrules.constraints.fmha.vocabulary import PADS, TILE, WARP_TILES, WAVES
+from ckrules.constraints.fmha.words import LISTED
 from ckrules.support.errors import UsageError
 
 CK = "2025.11"
@@ -29,11 +30,12 @@ def words_of(point: Point) -> dict[str, Any]:
     """The words of the templates for a point.
 
     Raises:
-        UsageError: For a point that lacks a field, or has sinks.
+        UsageError: For a point that lacks a field, or has sinks or pages of batch prefill.
         UnknownNameError: For a word that the headers have no name for, with near matches.
     """
-    if point.get("sink"):
-        raise UsageError(f"there is no C++ for sinks, which CK {CK} lacks")
+    for name, usual in {"sink": False, **LISTED}.items():
+        if (value := point.get(name, usual)) != usual:
+            raise UsageError(f"there is no C++ for {name} = {value}, which CK {CK} lacks")
     variant, kernel = text(point, "variant"), pick(point, "variant", words.KERNELS)
     return {
         "types_template": "fmha_types.hpp.j2",

@@ -70,6 +70,10 @@ class AttentionShape(TwoProducts):
     trload: BoolExpr
     paged_kv: BoolExpr
     sink: BoolExpr
+    page_size: IntExpr
+    kv_vectors: BoolExpr
+    kv_table: BoolExpr
+    kv_global: BoolExpr
 
 
 #: What the sizes of a block tile of two products are.

@@ -41,9 +41,15 @@ def v_fills_rows(c: AttentionQuantities) -> BoolExpr:
     pack = 16 // c.element_bytes
     row = c.fact("lds_banks") * 4 // c.element_bytes
     return all_of(
-        c.tile_n1 % (row // pack) == 0, c.tile_k1 % pack == 0, row % c.v_pack == 0,
+        _unless_vectors(c, c.tile_n1 % (row // pack) == 0),
+        _unless_vectors(c, c.tile_k1 % pack == 0), row % c.v_pack == 0,
         c.tile_k1 % c.v_pack == 0, c.tile_n1 % (row // c.v_pack) == 0,
     )  # fmt: skip
+
+
+def _unless_vectors(c: AttentionQuantities, holds: BoolExpr) -> BoolExpr:
+    """What holds where V is not in vectors of a page, which are loaded otherwise since 2026.06."""
+    return any_of(c.in_vectors, holds) if c.since("2026.06") else holds
 
 
 @rule(
@@ -66,7 +72,8 @@ def v_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
 
 
 def _rows(c: AttentionQuantities) -> BoolExpr:
-    return all_of(c.staged, c.v_layout == "row", c.v_elements >= c.v_least)
+    rows = all_of(c.staged, c.v_layout == "row", c.v_elements >= c.v_least)
+    return all_of(rows, ~c.in_vectors) if c.since("2026.06") else rows
 
 
 @rule(
@@ -184,7 +191,9 @@ def vectors_are_powers(c: AttentionQuantities) -> BoolExpr:
     six = (c.v_vector == 6) & c.dtype.isin(*HALVES) if c.since("2026.09") else FALSE
     return all_of(
         any_of(c.asynchronous, c.pad_d, is_pow2(c.k_load)),
-        any_of(c.v_layout == "col", c.v_in_pairs, single, is_pow2(c.v_vector), six),
+        _unless_vectors(
+            c, any_of(c.v_layout == "col", c.v_in_pairs, single, is_pow2(c.v_vector), six)
+        ),
     )
 
 
@@ -236,5 +245,5 @@ def loads_cover_steps(c: AttentionQuantities) -> BoolExpr:
     v_pairs = c.tile_k1 % (c.wave_size // lanes * c.waves) == 0
     return all_of(
         c.asynchronous | k_whole, (c.pipeline != "qs") | q_whole,
-        implies((c.v_layout == "row") & c.v_in_pairs, v_pairs),
+        _unless_vectors(c, implies((c.v_layout == "row") & c.v_in_pairs, v_pairs)),
     )  # fmt: skip

@@ -8,11 +8,20 @@ are differs between the kernels. The generator's files have a word for the GPU b
 ``_gfx9``, ``_gfx950`` or ``_gfx12``: such names are read, and are written as style ``generator``.
 The generator of 2026 ends names with ``_sink`` or ``_nsink``, and those of fmha_fwd say ``_nqscale``
 or ``_pertensor`` for ``_nsquant`` and ``_squant``: these are read, and written where the name was
-read with them. What no field says is refused with its place: other scales, pages of batch prefill
-(``_ps16`` before the tile), and pipelines of 2026 and ``qr_nwarp_sshuffle``.
+read with them. What no field says is refused with its place: other scales, and pipelines of 2026
+and ``qr_nwarp_sshuffle``.
+
+Names of batch prefill in 2026 say pages, before the tile and at the end, and how they are loaded::
+
+    fmha_batch_prefill_d{hdim}_{dtype}_{mode}_ps{page_size}_{bload|gload}_b{tile}_..._{traits}
+        _{nsink|sink}_{linear|vectorized}_{sglang|vllm}
+
+Kernels with a trait of pages are written so, and others where they were read so. Names without a
+word for loads, with ``64bit`` for ``gload``, or without one for sinks are older, and are read.
 
 Facts: the properties ``name`` and ``filename`` of example/ck_tile/01_fmha/codegen/ops/*.py, CK
-2025.11; those of fmha_fwd.py @ 014d097 and fmha_pagedkv_prefill.py @ 16f85eb for 2026.
+2025.11; those of fmha_fwd.py @ 014d097, fmha_pagedkv_prefill.py @ 16f85eb and fmha_batch_prefill.py
+@ 0fcb74e for 2026, and for ``bload`` and ``gload`` @ cec3dac of the fork zpengmei/rocm-libraries.
 """
 
 from __future__ import annotations
@@ -65,11 +74,10 @@ NO_SINK = "_nsink"
 SCALES: Mapping[str, bool] = {"nqscale": False, "pertensor": True}
 #: Words that no field says: a pattern, what is read in their place, and why they are not.
 _OTHER_WORDS = (
-    (r"(kv_blockscale|blockscale|perhead|mx)(?=_n?trload)",
+    (r"(kv_blockscale|blockscale|perhead|per_token_head|mx)(?=_n?trload|_n?sink_|_linear_|_vectorized_)",
      f"squant (squant, nsquant, {', '.join(SCALES)})", "scales of blocks, pages, heads and MX have no field"),
     (r"(qr_(?:hpad|tdm\w*?|nwarp_sshuffle|async_trload_v3))(?=_v[rc]_)",
      f"pipeline ({', '.join(w.PIPELINES)})", "this pipeline is not modelled"),
-    (r"(ps\d+)(?=_\w*?b\d+x)", "'b'", "pages of batch prefill have no field"),
 )  # fmt: skip
 
 
@@ -95,21 +103,43 @@ def _refuse_other_words(text: str) -> None:
             raise KernelNameError(text, other.start(1) + 1, expected, hint)
 
 
-def _grammar(variant: str) -> Grammar:
-    return Grammar([
-        *purpose(variant, w.DTYPES), literal("_b"), *numbers(TILE, "x"),
-        *waves_and_tiles((0, 1), (0, 1)),
+def _pieces(pages: Sequence[Piece] = ()) -> list[Piece]:
+    """A name from the tile to the mask."""
+    return [
+        *pages, literal("_b"), *numbers(TILE, "x"), *waves_and_tiles((0, 1), (0, 1)),
         one_of("block_per_cu", SUFFIXED_BOUNDS), literal("_"),
         one_of("pipeline", w.PIPELINES), literal("_v"),
         one_of("v_layout", V_LETTERS), literal("_"), pads(PADS),
         *switch("logits", "logits"), literal("_"), one_of("bias", BIAS), literal("_"),
-        one_of("mask", MASK), *_traits(variant),
-    ], [flag("_sink", "sink")], refuse=_refuse_other_words)  # fmt: skip
+        one_of("mask", MASK),
+    ]  # fmt: skip
+
+
+def _grammar(variant: str) -> Grammar:
+    pieces = [*purpose(variant, w.DTYPES), *_pieces(), *_traits(variant)]
+    return Grammar(pieces, [flag("_sink", "sink")], refuse=_refuse_other_words)
+
+
+def _paged() -> KernelForm:
+    """Batch prefill as names of 2026 have it."""
+    loads = {"_bload": False, "_gload": True, "": False, "_64bit": True}
+    return KernelForm("fmha_batch_prefill", Grammar([
+        *purpose("fmha_batch_prefill", w.DTYPES),
+        *_pieces([literal("_ps"), number("page_size"), one_of("kv_global", loads)]),
+        *switch("lse", "lse"), *switch("dropout", "dropout"), literal("_"),
+        one_of("squant", SCALES), one_of("sink", {"_nsink": False, "_sink": True, "": False}),
+        literal("_"), one_of("kv_vectors", {"linear": False, "vectorized": True}),
+        literal("_"), one_of("kv_table", {"sglang": False, "vllm": True}),
+    ], refuse=_refuse_other_words), {**DEFAULTS, **FIXED["fmha_batch_prefill"]}, PADS)  # fmt: skip
 
 
 KERNELS = tuple(
     KernelForm(v, _grammar(v), {**DEFAULTS, **FIXED.get(v, {})}, PADS) for v in w.VARIANTS
 )
+
+
+PAGED = _paged()
+_PAGES = re.compile(r"fmha_batch_prefill_d\d+_[a-z0-9]+_[a-z]+_ps")
 
 
 class AttentionNames(TraitNames):
@@ -130,14 +160,22 @@ class AttentionNames(TraitNames):
             if parsed.point["sink"]:
                 raise KernelNameError(text, len(whole) - len(NO_SINK) + 1, "the end")
             spelling["sink"] = NO_SINK
+        if self._kernel(text) is PAGED:
+            spelling = {"pages": "ps"}
         return replace(parsed, spelling=spelling)
+
+    def _kernel(self, text: str) -> KernelForm:
+        return PAGED if _PAGES.match(text) else super()._kernel(text)
 
     def _bare(self, text: str) -> tuple[str, str]:
         head, word = super()._bare(text)
         return head.removesuffix(NO_SINK), word
 
     def _written(self, point: Point, spelt: dict[str, str]) -> str:
-        point, ending = {"sink": False, **point}, spelt.pop("sink", "")
+        point, ending = {"sink": False, **w.LISTED, **point}, spelt.pop("sink", "")
+        paged = spelt.pop("pages", "") or any(point[n] != v for n, v in w.LISTED.items())
+        if paged and point["variant"] == PAGED.variant:
+            return PAGED.format(point)
         name = super()._written(point, spelt)
         if spelt.pop("squant", "") and point["variant"] == "fmha_fwd":
             begin, end = self.span(name, "squant") or (0, 0)

@@ -161,6 +161,8 @@ def prefill_loads_whole_vectors(c: AttentionQuantities) -> BoolExpr:
     Fix: use powers of two for tile_n1 and tile_k1, and row-major V.
     """
     vectors = TRUE if c.since("2026.09") else ~c.v_in_pairs
+    if c.since("2026.06"):
+        vectors = any_of(c.in_vectors, vectors)
     return all_of(c.v_layout == "row", vectors)
 
 

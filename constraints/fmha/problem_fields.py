@@ -393,8 +393,13 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
 
     @property
     def listed(self) -> BoolExpr:
-        """Whether rows of K and V are listed one by one."""
-        return self.variant == "fmha_batch_prefill"
+        """Whether rows of K and V have offsets in all pages: those of CK 2025.11 are listed.
+
+        Since 2026.06 pages of whole tiles, and those of 64-bit loads, have addresses of their own.
+        """
+        prefill = self.variant == "fmha_batch_prefill"
+        short = all_of(self.page_size < self.tile_n0, ~self.kv_global)
+        return all_of(prefill, short) if self.since("2026.06") else prefill
 
     @property
     def columns_of_v(self) -> BoolExpr:

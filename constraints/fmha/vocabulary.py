@@ -17,6 +17,7 @@ from ckrules.constraints.fmha.fields import AttentionShape
 from ckrules.constraints.fmha.gpu_facts import GpuFacts, WavesOfProducts
 from ckrules.constraints.fmha.warp_gemms import DEPTHS, DROPOUT, hardware, is_wmma, products
 from ckrules.engine.expr import (
+    FALSE,
     BoolExpr,
     EnumExpr,
     Expr,
@@ -29,7 +30,7 @@ from ckrules.engine.expr import (
     minimum,
 )
 from ckrules.engine.expr.relation import Table
-from ckrules.engine.expr.variables import Bool
+from ckrules.engine.expr.variables import Bool, Int
 from ckrules.engine.rules import version_key
 from ckrules.engine.rules.book import quantity, quantity_in
 
@@ -37,7 +38,7 @@ from ckrules.engine.rules.book import quantity, quantity_in
 DEFAULTS: Mapping[str, Value] = {
     "wave_k0": 1, "wave_k1": 1, "block_per_cu": -1, "v_layout": "row", "logits": False,
     "bias": "no", "mask": "no", "lse": False, "dropout": False, "skip": False, "squant": False,
-    "trload": False, "paged_kv": False, "sink": False,
+    "trload": False, "paged_kv": False, "sink": False, **w.LISTED,
 }  # fmt: skip
 
 #: A legal point that the examples of rules change a few fields of.
@@ -57,7 +58,8 @@ PADS = ("pad_s", "pad_sk", "pad_d", "pad_dv")
 
 COSTS: Mapping[str, int] = {
     "hdim": 60, "mode": 60, "v_layout": 40, "bias": 60, "mask": 60, "logits": 60, "lse": 40,
-    "dropout": 60, "squant": 60, "paged_kv": 60, "sink": 60, "tile": 8, "waves0": 6, "waves1": 6,
+    "dropout": 60, "squant": 60, "paged_kv": 60, "sink": 60,
+    **dict.fromkeys(w.LISTED, 60), "tile": 8, "waves0": 6, "waves1": 6,
 }  # fmt: skip
 
 #: The order of the fields that every forward kernel has, before what it adds to the products.
@@ -68,7 +70,7 @@ SHAPE_ORDER = (
 )  # fmt: skip
 ORDER = (
     *SHAPE_ORDER, "trload", "squant", "logits", "bias", "mask", "lse", "dropout", "skip",
-    "paged_kv", "sink",
+    "paged_kv", "sink", *w.LISTED,
 )  # fmt: skip
 
 
@@ -153,10 +155,24 @@ class AttentionQuantities(WavesOfProducts, _Types):
         node: IntExpr = ite(self.transposes, 16, 4)
         return node // self.element_bytes
 
+    @property
+    def in_vectors(self) -> BoolExpr:
+        """Whether rows of V lie together in vectors of 16 bytes, as pages have them since 2026.06."""
+        return self.kv_vectors if self.since("2026.06") else FALSE
+
+    @quantity
+    def v_across(self) -> IntExpr:
+        """Lanes along the head dimension in a warp tile of V."""
+        return maximum(self.warp_tile_m1, self.warp_tile_n1)
+
     @quantity
     def v_pack(self) -> IntExpr:
-        """Elements of V that lie together in LDS."""
-        return minimum(self.v_elements, 16 // self.element_bytes)
+        """Elements of V that lie together in LDS: of vectors those that a lane multiplies at once."""
+        node = minimum(self.v_elements, 16 // self.element_bytes)
+        if self.since("2026.06"):
+            rows = self.warp_tile_k1 * self.v_across // self.wave_size
+            node = ite(self.in_vectors, rows, node)
+        return node
 
     @quantity
     def v_elements(self) -> IntExpr:
@@ -242,7 +258,9 @@ class AttentionQuantities(WavesOfProducts, _Types):
     @quantity_in("elements")
     def v_stage(self) -> IntExpr:
         """LDS of a step of V: a pack behind every row of all banks."""
-        pack = 16 // self.element_bytes
+        pack: IntExpr = 16 // self.element_bytes
+        if self.since("2026.06"):
+            pack = ite(self.in_vectors, self.v_pack, pack)
         row = self.fact("lds_banks") * 4 // self.element_bytes
         return self.tile_k1 // pack * (self.tile_n1 // (row // pack)) * (row + pack)
 
@@ -323,8 +341,9 @@ class AttentionQuantities(WavesOfProducts, _Types):
 
 
 def fields(archs: Sequence[str], ck: str) -> list[Expr]:
-    """The variables in the order in which points show them; no sinks before CK 2026.06."""
-    sinks = (False, True) if version_key(ck) >= version_key("2026.06") else (False,)
+    """The variables in the order in which points show them; no sinks or pages before CK 2026.06."""
+    later = version_key(ck) >= version_key("2026.06")
+    choice, pages = ((False, True), w.PAGES) if later else ((False,), (1,))
     tile = {
         "tile_m0": (16, 32, 64, 128, 256), "tile_n0": (16, 32, 64, 96, 128, 192, 256),
         "tile_k0": (16, 32, 48, 64, 96, 128, 192, 256), "tile_k1": (8, 16, 32, 64, 128),
@@ -339,7 +358,14 @@ def fields(archs: Sequence[str], ck: str) -> list[Expr]:
         Bool("squant", doc="P and O are scaled, for 8-bit types (static quantisation)"),
         Bool("trload", doc="V is transposed as LDS is read"),
         Bool("paged_kv", doc="K and V lie in pages"),
-        Bool("sink", sinks, doc="each softmax has a further score, windows keep the first columns"),
+        Bool("sink", choice, doc="each softmax has a further score, windows keep the first columns"),
+        Int("page_size", pages, lo=1, hi=65536, doc="rows of K and V in a page of batch prefill"),
+        Bool("kv_vectors", choice,
+             doc="K and V lie in a page in vectors of 16 bytes (vectorized), not row by row (linear)"),
+        Bool("kv_table", choice,
+             doc="a table has a row of pages for each sequence (vllm); else there is one list (sglang)"),
+        Bool("kv_global", choice,
+             doc="loads of K and V take addresses of 64 bits, not offsets of 32 in a buffer"),
     ]  # fmt: skip
 
 

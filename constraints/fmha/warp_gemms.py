@@ -105,9 +105,12 @@ def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     found = tile_gemm.facts(gpus, ck, types)
     names = ("wave_size", "lds_capacity", "lds_banks", "max_threads", "lane_vgprs",
              "hardware_warp_tiles", "lds_transpose_load", "operands_in_both_halves", "tdm")  # fmt: skip
-    straight = [g.name for g in gpus if g.has("direct_to_lds")]
+    straight = {
+        name: Table.relation(name, ("arch",), [g.name for g in gpus if g.has(name)])
+        for name in ("direct_to_lds", "global_to_lds")
+    }
     return {
         **{name: found[name] for name in names},
-        "direct_to_lds": Table.relation("direct_to_lds", ("arch",), straight),
+        **straight,
         "element_bytes": Table("element_bytes", ("dtype",), ELEMENT_BYTES),
     }

@@ -27,6 +27,12 @@ OF_VARIANT: Mapping[str, tuple[str, ...]] = {
     "fmha_batch_prefill": ("qr_async",),
 }
 V_LAYOUTS = ("row", "col")
+#: Rows of pages of batch prefill that lists of 2026 have.
+PAGES = (1, 16, 1024)
+#: What batch prefill of CK 2025.11 has of pages: every row is listed.
+LISTED: Mapping[str, int | bool] = {
+    "page_size": 1, "kv_vectors": False, "kv_table": False, "kv_global": False,
+}  # fmt: skip
 BIASES = ("no", "bias", "alibi")
 #: ``mask`` is SimplifiedGenericAttentionMask; ``causal`` and ``generic`` are of ``-m generic``.
 MASKS = ("no", "mask", "causal", "generic")

@@ -19,8 +19,11 @@ WRITTEN = {
     "gfx1100": (173712, 178944, 67104, 0),
     "gfx1201": (176304, 185280, 76608, 0),
 }
-#: Batch prefill of September, whose tiles have one step for both products: the same walk. With
-#: pages, which no field says, it has 277,120 on gfx1100, as ROCm/rocm-libraries#12103 counts.
+#: Pages by which those of batch prefill are multiplied: of 1, 16 and 1024 rows, of both look-ups,
+#: and of vectors but of one row. With them the walk has 277,120 on gfx1100, as
+#: ROCm/rocm-libraries#12103 counts, where the dispatcher has no pipeline for them.
+PAGES = 10
+#: Batch prefill of September, whose tiles have one step for both products: the same walk.
 PREFILL_OF_SEPTEMBER = {"gfx90a": 14400, "gfx942": 14982, "gfx950": 14982}
 #: Those of fp8 among the kernels for caches.
 EIGHT = {"gfx942": (5280, 9504), "gfx950": (5280, 9504), "gfx1201": (6336, 9504)}
@@ -32,10 +35,13 @@ SMALL = {
 
 
 def _written(gpu: str, ck: str = "2026.06", **fixed: Value) -> tuple[int, ...]:
-    return tuple(
+    """Kernels by variant; those of batch prefill by their pages."""
+    written = [
         book(v, ck=ck, profile="dispatcher").space(variant=v, arch=gpu, **fixed).count()
         for v in VARIANTS
-    )
+    ]
+    assert written[3] % PAGES == 0
+    return (*written[:3], written[3] // PAGES)
 
 
 @pytest.mark.parametrize("gpu", WRITTEN)

@@ -83,7 +83,7 @@ def test_names_say_sinks(variant: str, sink: bool) -> None:
     space = book(variant, ck="2026.06").space(variant=variant, arch="gfx942", sink=sink)
     for point in space.sample(20, seed=3):
         name = format_name(point)
-        assert name.endswith("_sink") is sink
+        assert ("_sink" in name) is sink
         assert {**parse_name(name).point, "arch": "gfx942"} == point
 
 
@@ -124,14 +124,6 @@ def test_pipelines_without_a_word_are_refused(pipeline: str) -> None:
     with pytest.raises(KernelNameError, match=r"expected pipeline \(qr, .*not modelled") as caught:
         parse_name(NAME.replace(f"_{word}_v", f"_{pipeline}_v"))
     assert caught.value.column == NAME.index(f"_{word}_v") + 2
-
-
-@pytest.mark.parametrize("word", ["ps1", "ps16_64bit", "ps1024"])
-def test_pages_of_batch_prefill_are_refused(word: str) -> None:
-    name = format_name({**BASELINE, "variant": "fmha_batch_prefill", "paged_kv": True})
-    with pytest.raises(KernelNameError, match="pages of batch prefill have no field") as caught:
-        parse_name(name.replace("_batch_b", f"_batch_{word}_b"))
-    assert caught.value.column == name.index("_batch_b1") + 8
 
 
 def test_words_for_scales_are_those_of_forward() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ckrules.constraints.fmha.examples import ASYNC, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit
-from ckrules.engine.expr import BoolExpr, all_of, any_of, ite, maximum
+from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, maximum
 from ckrules.engine.rules import rule
 
 _KERNEL = "ops/fmha/kernel/fmha_fwd_kernel.hpp: pad_tensor_view of Q, K, V and O"
@@ -321,6 +321,29 @@ def windows_begin_with_the_list(c: AttentionFit) -> BoolExpr:
     Fix: use fmha_fwd_pagedkv.
     """
     return ~c.asks("mask", "window")
+
+
+@rule(
+    "FPROB050", "pages-of-other-rows", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.variant == "fmha_batch_prefill",
+    says=["a page of the problem has {p_page} rows, not a multiple of page_size = {page_size}",
+          "a page of the problem has {p_page} rows, and one of vectors in the kernel page_size = {page_size}: kv_vectors = {kv_vectors}"],
+    source=["ops/fmha/kernel/fmha_batch_prefill_kernel.hpp: k_dram of page_block_size, max_page_table_idx of kPageBlockSize (CK 2026.09, read in ROCm/rocm-libraries @ 20e4392)",
+            "example/ck_tile/01_fmha/codegen/ops/fmha_batch_prefill.py: t.page_size == F_page_size (CK 2026.09, read in ROCm/rocm-libraries @ 0fcb74e)"],
+    accepts=[_PREFILL, {**_PREFILL, "page_size": 16}, {**_PREFILL, "page_size": 1024, "p_page": 1024, "kv_vectors": True}],
+    rejects=[{**_PREFILL, "page_size": 1024}, {**_PREFILL, "page_size": 16, "kv_vectors": True}],
+)  # fmt: skip
+def pages_are_the_problems(c: AttentionFit) -> BoolExpr:
+    """Pages of the problem are a number of whole pages of the kernel; of vectors they are the same.
+
+    Why: a page is a template parameter. A longer page that lies row by row can be listed in parts,
+    as rows of every page can by pages of one row. In one of vectors all rows of a column lie
+    together. Upstream's dispatch calls kernels of the same size alone.
+
+    Fix: use a kernel with pages of the problem's size.
+    """
+    whole = c.p_page % c.page_size == 0
+    return all_of(whole, implies(c.kv_vectors, c.p_page == c.page_size))
 
 
 @rule(

@@ -128,7 +128,8 @@ def steps_are_short(c: AttentionFit) -> BoolExpr:
     says=with_heads([_REACHING.format(**where) + " (pad_s = {pad_s})" * (where["x"] == "o") for where in _PLACES]),
     source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_load_invalid_element_return_zero, index_t src_thread_addr_offset and uint32_t size of make_wave_buffer_resource",
             "ops/epilogue/default_2d_epilogue.hpp: store_tile_raw where rows or columns are padded, store_tile else",
-            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: k_offsets[n0] = page_idx[...] * stride_k (index_t)"],
+            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: k_offsets[n0] = page_idx[...] * stride_k (index_t)",
+            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: kv_offset_array_transform, kNeedFullOffset (CK 2026.06, read)"],
     accepts=[{}, {"p_stride_q": 2097152}, {"p_stride_o": 2097152}, {"p_order_k": 1, "p_order_v": 1, "p_seqlen_k": 8388608}],
     rejects=[{"p_stride_q": 4194304}, {"p_stride_o": 2097152, "p_seqlen_q": 1025},
              {"p_stride_k": 2097152, "p_seqlen_k": 1048576, "p_heads_k": 1}],
@@ -139,13 +140,17 @@ def heads_are_within_offsets(c: AttentionFit) -> BoolExpr:
     Why: heads and sequences are found with 64 bits, but what is within has offsets of 32, as buffer
     instructions do. Where rows of O are not padded those of the last tile are stored behind the
     tensor's end, which forbids it, and beyond 4 GiB offsets begin again at 0. Batch prefill looks
-    its rows up with such offsets, all sequences one tensor.
+    its rows up with such offsets, all sequences one tensor. Since 2026.06 pages of a tile or more, and
+    64-bit loads, have offsets within a page; others reach 2 GiB, beyond which upstream met wrong
+    values and faults (ROCm/rocm-libraries#6653).
 
     Fix: use packed tensors, with rows of a head one behind the other.
     """
     read = ite(c.element_bytes == 1, _HALF, REACH)
     written = ite(c.result_bytes == 1, _HALF, REACH)
-    return c.of_each(lambda x: [c.reach(x) < (written if x == "o" else read)])
+    cached = ite(c.listed, _HALF, read) if c.since("2026.06") else read
+    most = {"q": read, "k": cached, "v": cached, "o": written}
+    return c.of_each(lambda x: [c.reach(x) < most[x]])
 
 
 @rule(
