@@ -92,7 +92,7 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         ),
         "global_to_lds": (
             "loads that write LDS take an address of 64 bits of each lane: "
-            "tile_scatter_gather.hpp kUseGlobalLoad (CK 2026.06); LLVM's assembler: "
+            "tile_scatter_gather.hpp kUseGlobalLoad (CK 2026.06), as LLVM's assembler takes "
             "global_load_lds_dword"
         ),
         "lds_row_padding": (

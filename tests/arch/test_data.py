@@ -69,6 +69,7 @@ def test_features() -> None:
     assert having("streamk") == ["gfx90a", "gfx942", "gfx950"]
     assert having("async_pipelines") == ["gfx950"]
     assert having("lds_transpose_load") == ["gfx950", "gfx1250"]
+    assert having("global_to_lds") == ["gfx942", "gfx950"]
     assert having("direct_to_lds_wide") == ["gfx950", "gfx1250"]
     assert having("ocp_fp8") == ["gfx950", "gfx1200", "gfx1201", "gfx1250"]
     assert having("warp_raked_loads") == having("lds_row_padding") == having("tdm") == ["gfx1250"]

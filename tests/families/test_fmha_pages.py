@@ -191,7 +191,7 @@ def test_tiles_lie_in_the_page_that_is_read(page: int, tile: int) -> None:
 
 # -- problems ---------------------------------------------------------------------------------
 
-SIZES = "heads=8,seqlen_q=128,hdim=128,mode=group"
+SIZES = "heads=8,seqlen_q=128,mode=group"
 
 
 @pytest.mark.parametrize(
@@ -208,10 +208,16 @@ SIZES = "heads=8,seqlen_q=128,hdim=128,mode=group"
         ("16_bload", "linear_vllm", "batch=10,seqlen_k=100000,page=16", set()),
         ("16_bload", "linear_vllm", "batch=11,seqlen_k=100000,page=16", {"FPROB034"}),
         ("16_gload", "linear_vllm", "batch=99,seqlen_k=100000,page=16", set()),
+        ("16_bload", "linear_vllm", "batch=2,seqlen_k=1000,page=16,hdim=96", set()),
+        ("16_gload", "linear_vllm", "batch=2,seqlen_k=1000,page=16,hdim=96", {"FPROB051"}),
+        ("1024_bload", "linear_vllm", "batch=2,seqlen_k=1000,page=1024,hdim=96", {"FPROB051"}),
+        ("1024_bload", "linear_vllm", "batch=2,seqlen_k=1000,page=1024,heads_k=1,hdim=96", set()),
     ],
 )  # fmt: skip
 def test_problems_of_pages(page: str, end: str, problem: str, codes: set[str]) -> None:
     config = config_from_name(NAME.format(page, end), Books("2026.09"), arch="gfx942")
-    asked = problems_of(PREFILL).values(parse(f"{SIZES},{problem}"))
+    asked = problems_of(PREFILL).values(
+        parse(f"{SIZES},{problem}" + ",hdim=128" * ("hdim" not in problem))
+    )
     rules = problem_books.book(PREFILL, ck="2026.09")
     assert {f.rule.code for f in rules.violations({**config.point, **asked})} == codes

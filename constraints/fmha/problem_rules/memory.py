@@ -12,13 +12,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ckrules.constraints.fmha.examples import ASYNC, SPLITS
+from ckrules.constraints.fmha.examples import ASYNC, PREFILL, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit, ProblemSizes
 from ckrules.engine.expr import BoolExpr, IntExpr, Value, all_of, implies, ite
 from ckrules.engine.rules import rule
 
 #: Heads of 80, of which qr_async holds 128 columns.
 _PART: Mapping[str, Value] = {**ASYNC, "p_hdim": 80}
+#: The same of batch prefill, with pages of several tiles.
+_PAGES: Mapping[str, Value] = {
+    **PREFILL,
+    "p_mode": 1,
+    "p_hdim": 80,
+    "page_size": 1024,
+    "p_page": 1024,
+}
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
 _BIASED: Mapping[str, Any] = {"bias": "bias", "p_bias": 1}
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
@@ -129,7 +137,7 @@ def steps_are_short(c: AttentionFit) -> BoolExpr:
     source=["core/arch/amd_buffer_addressing.hpp: amd_buffer_load_invalid_element_return_zero, index_t src_thread_addr_offset and uint32_t size of make_wave_buffer_resource",
             "ops/epilogue/default_2d_epilogue.hpp: store_tile_raw where rows or columns are padded, store_tile else",
             "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: k_offsets[n0] = page_idx[...] * stride_k (index_t)",
-            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: kv_offset_array_transform, kNeedFullOffset (CK 2026.06, read)"],
+            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: kv_offset_array_transform, kNeedFullOffset (CK 2026.06, read in ROCm/rocm-libraries @ 06fa4bd)"],
     accepts=[{}, {"p_stride_q": 2097152}, {"p_stride_o": 2097152}, {"p_order_k": 1, "p_order_v": 1, "p_seqlen_k": 8388608}],
     rejects=[{"p_stride_q": 4194304}, {"p_stride_o": 2097152, "p_seqlen_q": 1025},
              {"p_stride_k": 2097152, "p_seqlen_k": 1048576, "p_heads_k": 1}],
@@ -236,3 +244,23 @@ def nothing_lies_behind_heads_of_k(c: AttentionFit) -> BoolExpr:
     Fix: use qr with pad_d, or a kernel whose tile_k0max is the head dimension.
     """
     return c.follows("k")
+
+
+@rule(
+    "FPROB051", "columns-behind-the-last-page", kind="wrong-result", severity="warning", since="2026.06",
+    applies=lambda c: all_of(c.variant == "fmha_batch_prefill", ~c.listed, c.p_hdim < c.tile_k0max),
+    says="what lies behind the last head of all pages may be multiplied by 0: hdim = {p_hdim}, tile_k0max = {tile_k0max}, heads_k = {p_heads_k}, kv_global = {kv_global}, page_size = {page_size}",
+    source=["core/tensor/tile_scatter_gather.hpp: async_load_raw if kUseGlobalLoad_ (CK 2026.09, read in ROCm/rocm-libraries @ 44b5f7c)",
+            "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: rebase_k_window, set_bottom_tensor_view_buffer_size(page_stride_k) (CK 2026.09, read in ROCm/rocm-libraries @ 06fa4bd)"],
+    accepts=[{**_PAGES, "p_heads_k": 1}], rejects=[_PAGES, {**_PAGES, "p_heads_k": 1, "page_size": 16, "kv_global": True}],
+)  # fmt: skip
+def nothing_lies_behind_pages(c: AttentionFit) -> BoolExpr:
+    """Heads of K are as long as what is loaded of them where pages have addresses of their own.
+
+    Why: a page's loads end a page behind the head's first element, which is behind the last page
+    but of a single head, and loads by 64-bit addresses have no end. Q is 0 there, but 0 times NaN
+    is NaN, and there may be no memory. Pages shorter than a tile are cut off with the tensor.
+
+    Fix: use a kernel whose tile_k0max is the head dimension, or leave memory behind the last page.
+    """
+    return all_of(c.p_heads_k == 1, ~c.kv_global)
