@@ -41,15 +41,9 @@ def v_fills_rows(c: AttentionQuantities) -> BoolExpr:
     pack = 16 // c.element_bytes
     row = c.fact("lds_banks") * 4 // c.element_bytes
     return all_of(
-        _unless_vectors(c, c.tile_n1 % (row // pack) == 0),
-        _unless_vectors(c, c.tile_k1 % pack == 0), row % c.v_pack == 0,
+        c.tile_n1 % (row // pack) == 0, c.tile_k1 % pack == 0, row % c.v_pack == 0,
         c.tile_k1 % c.v_pack == 0, c.tile_n1 % (row // c.v_pack) == 0,
     )  # fmt: skip
-
-
-def _unless_vectors(c: AttentionQuantities, holds: BoolExpr) -> BoolExpr:
-    """What holds where V is not in vectors of a page, which are loaded otherwise since 2026.06."""
-    return any_of(c.in_vectors, holds) if c.since("2026.06") else holds
 
 
 @rule(
@@ -69,6 +63,11 @@ def v_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
     Fix: use fewer waves or a larger tile_k1.
     """
     return c.v_elements >= c.v_least
+
+
+def _unless_vectors(c: AttentionQuantities, holds: BoolExpr) -> BoolExpr:
+    """What holds where V is not in vectors of a page, which are loaded otherwise since 2026.06."""
+    return any_of(c.in_vectors, holds) if c.since("2026.06") else holds
 
 
 def _rows(c: AttentionQuantities) -> BoolExpr:

@@ -393,13 +393,16 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
 
     @property
     def listed(self) -> BoolExpr:
-        """Whether rows of K and V have offsets in all pages: those of CK 2025.11 are listed.
+        """Whether rows of K and V are listed one by one."""
+        return self.variant == "fmha_batch_prefill"
 
-        Since 2026.06 pages of whole tiles, and those of 64-bit loads, have addresses of their own.
+    @property
+    def found_by_page(self) -> BoolExpr:
+        """Whether pages of batch prefill have addresses of their own, as since 2026.06.
+
+        Those shorter than a tile have offsets in the whole cache, unless loads take 64 bits.
         """
-        prefill = self.variant == "fmha_batch_prefill"
-        short = all_of(self.page_size < self.tile_n0, ~self.kv_global)
-        return all_of(prefill, short) if self.since("2026.06") else prefill
+        return all_of(self.listed, any_of(self.page_size >= self.tile_n0, self.kv_global))
 
     @property
     def columns_of_v(self) -> BoolExpr:
@@ -423,6 +426,8 @@ class AttentionFit(ProblemSizes, AttentionQuantities):
         rows = self.p_seqlen_q if name in "qo" else self.held_rows
         if name == "o":
             rows = ite(self.pad_s, rows, whole_tiles(rows, self.tile_m0))
+        elif name in "kv" and self.since("2026.06"):
+            rows = ite(self.found_by_page, self.p_page, rows)
         return self.spanned(name, rows) * (self.result_bytes if name == "o" else self.element_bytes)
 
 

@@ -160,7 +160,7 @@ class AttentionQuantities(WavesOfProducts, _Types):
         """Whether rows of V lie together in vectors of 16 bytes, as pages have them since 2026.06."""
         return self.kv_vectors if self.since("2026.06") else FALSE
 
-    @quantity
+    @quantity_in("lanes")
     def v_across(self) -> IntExpr:
         """Lanes along the head dimension in a warp tile of V."""
         return maximum(self.warp_tile_m1, self.warp_tile_n1)

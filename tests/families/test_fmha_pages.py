@@ -104,8 +104,9 @@ def test_scales_without_a_field_are_refused(word: str) -> None:
 
 # -- what upstream lists ----------------------------------------------------------------------
 
-#: The tiles of September by types: those of head dimension 128, then 256, whose second is for GPUs
-#: of few compute units.
+#: The tiles by types. The first of heads of 256, for GPUs of few compute units, is that of
+#: ROCm/rocm-libraries#8492, and of bytes one that the text @ cec3dac of the fork
+#: zpengmei/rocm-libraries has in a comment; with both the list is as long as upstream counts it.
 _HALVES = (
     (128, "b64x128x64x128x64x128_r4x1x1_r4x1x1_w16x16x16_w16x16x16"), (128, TILE),
     (256, "b128x32x16x256x16x256_r4x1x1_r4x1x1_w32x32x16_w32x32x16_o2"),

@@ -156,7 +156,7 @@ def heads_are_within_offsets(c: AttentionFit) -> BoolExpr:
     """
     read = ite(c.element_bytes == 1, _HALF, REACH)
     written = ite(c.result_bytes == 1, _HALF, REACH)
-    cached = ite(c.listed, _HALF, read) if c.since("2026.06") else read
+    cached = ite(c.listed & ~c.found_by_page, _HALF, read) if c.since("2026.06") else read
     most = {"q": read, "k": cached, "v": cached, "o": written}
     return c.of_each(lambda x: [c.reach(x) < most[x]])
 
@@ -248,7 +248,7 @@ def nothing_lies_behind_heads_of_k(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB051", "columns-behind-the-last-page", kind="wrong-result", severity="warning", since="2026.06",
-    applies=lambda c: all_of(c.variant == "fmha_batch_prefill", ~c.listed, c.p_hdim < c.tile_k0max),
+    applies=lambda c: c.found_by_page & (c.p_hdim < c.tile_k0max),
     says="what lies behind the last head of all pages may be multiplied by 0: hdim = {p_hdim}, tile_k0max = {tile_k0max}, heads_k = {p_heads_k}, kv_global = {kv_global}, page_size = {page_size}",
     source=["core/tensor/tile_scatter_gather.hpp: async_load_raw if kUseGlobalLoad_ (CK 2026.09, read in ROCm/rocm-libraries @ 44b5f7c)",
             "ops/fmha/pipeline/block_fmha_batch_prefill_pipeline_qr_ks_vs_async.hpp: rebase_k_window, set_bottom_tensor_view_buffer_size(page_stride_k) (CK 2026.09, read in ROCm/rocm-libraries @ 06fa4bd)"],
