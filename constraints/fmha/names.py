@@ -16,8 +16,8 @@ Names of batch prefill in 2026 say pages, before the tile and at the end, and ho
     fmha_batch_prefill_d{hdim}_{dtype}_{mode}_ps{page_size}_{bload|gload}_b{tile}_..._{traits}
         _{nsink|sink}_{linear|vectorized}_{sglang|vllm}
 
-Kernels with a trait of pages are written so, and others where they were read so. Names without a
-word for loads, with ``64bit`` for ``gload``, or without one for sinks are older, and are read.
+Kernels with a trait of pages are written so, and others where they were read so. Older
+names lack ``bload``, have ``64bit`` for ``gload``, or say no sinks; they are read.
 
 Facts: the properties ``name`` and ``filename`` of example/ck_tile/01_fmha/codegen/ops/*.py, CK
 2025.11; those of fmha_fwd.py @ 014d097, fmha_pagedkv_prefill.py @ 16f85eb and fmha_batch_prefill.py

@@ -70,8 +70,8 @@ def _listed_rows(c: AttentionQuantities) -> tuple[BoolExpr, ...]:
 def pages_are_asserted(c: AttentionQuantities) -> BoolExpr:
     """Pages have a power of two of rows, whole vectors, and 64-bit offsets where a tile has several.
 
-    Why: asserted. Larger pages are found by 64 bits anyhow, so that what is within has 32. A page
-    of one row is no vector.
+    Why: asserted. Larger pages are found by 64 bits anyhow, so that what is within has 32. One row
+    is less than a vector.
 
     Fix: use a page of 16 rows or more for vectors, and no kv_global for pages of a tile.
     """
