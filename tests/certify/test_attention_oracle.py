@@ -65,7 +65,7 @@ def test_what_is_not_generated_says_why() -> None:
         GENERATION.kernel(point(), "name", "2026.06", {})
     with pytest.raises(UsageError, match=r"fmha_fwd cannot be generated \(K and V lie in pages\)"):
         GENERATION.kernel(point(paged_kv=True), "name", "2025.11", {})
-    with pytest.raises(UsageError, match=r"there is no C\+\+ for sink = True, which CK 2025\.11 lacks"):
+    with pytest.raises(UsageError, match=r"there is no C\+\+ for sink = True, which CK"):
         GENERATION.kernel(point(sink=True), "name", "2025.11", {})
 
 
