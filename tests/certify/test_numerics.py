@@ -618,3 +618,15 @@ def test_kernels_without_templates_are_not_drawn() -> None:
     drawn = [q.point for q in NumericRun(choice, Manner()).questions]
     assert len(drawn) == 30
     assert not along_k & {p["scales"] for p in drawn}
+
+
+@pytest.mark.toolchain
+def test_builds_take_no_longer_than_a_configuration_may(rules: RuleBook, tmp_path: Path) -> None:
+    """A GEMM took a compiler 22 minutes, whatever the command was told."""
+    require_toolchain()
+    config = write(tmp_path, "c.json", rules.example(SMALL))
+    result = run(
+        "certify", "numerics", "--arch", "gfx942", config, "--store", str(tmp_path / "t.sqlite"),
+        "--timeout", "0.01", "--ck", "2025.11",
+    )  # fmt: skip
+    assert "took more than 0.01 s of processor time" in result.output

@@ -98,7 +98,7 @@ def command(
     with waiting("drawing kernels"):
         run = NumericRun(choice, manner, own)
     tools = setup.toolchain()
-    options = BuildOptions(compiler=setup.compiler, include=setup.headers())
+    options = BuildOptions(compiler=setup.compiler, include=setup.headers(), timeout=setup.timeout)
     with progress("kernels", len(run.questions)) as bar:
         findings = run.run(
             options, setup.kept_in("trials.sqlite"), keep, jobs=jobs, minutes=minutes,
