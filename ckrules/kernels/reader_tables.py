@@ -287,8 +287,8 @@ class TunedTable:
     """The fields that host code sets of a kernel, given as its point, for the sizes of a row."""
     looked_up: Callable[[Mapping[str, int]], Iterable[tuple[int, int, int]]] = lambda _: ()
     """The sizes M, N and K of the rows that serve a problem, in the order of the look-up."""
-    tried: str = ""
-    """The catalog of the kernels that the tuner chooses from."""
+    tried: Mapping[str, str] = field(default_factory=dict)
+    """The catalogs of the kernels that the tuner chooses from, by the family of these."""
     merged: str = ""
     """A regular expression for names of files; those with the same first group are one table."""
 

@@ -27,8 +27,6 @@ class WrittenTable:
     """The column of the kernel's number in the list, by which the tool finds it."""
     style: str
     """The names that the tool gives kernels."""
-    catalog: str
-    """The catalog that has the tool's lists."""
     extended: Callable[[Numbered], Numbered] = lambda listed: listed
     """The list with what the tool adds to it."""
 

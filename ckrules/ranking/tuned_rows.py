@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from ckrules.arch import DTYPES
 from ckrules.constraints import catalogs
-from ckrules.kernels.families import problems_of, reader_tables
+from ckrules.kernels.families import family_of, problems_of, reader_tables
 from ckrules.kernels.names import styled_name
 from ckrules.kernels.parts import Point
 from ckrules.kernels.written_table import WrittenTable
@@ -130,7 +130,7 @@ def _sizes(table: WrittenTable, problem: Any, variant: str) -> tuple[dict[str, i
 def _numbers(table: WrittenTable, variant: str, arch: str) -> Mapping[str, int]:
     """The number in the tool's list by name; the first of a kernel that it has twice."""
     found: dict[str, int] = {}
-    listed = catalogs.load(table.catalog).numbered(variant, arch)
+    listed = catalogs.load(table.table.tried[family_of(variant).name]).numbered(variant, arch)
     for number, point in table.extended(listed):
         found.setdefault(styled_name(point, table.style), number)
     return found

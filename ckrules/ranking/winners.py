@@ -151,7 +151,8 @@ class _Rows:
         if not product:
             return "of products that are not known"
         sizes, time = self._sizes(row), _time(row.get(table.time, ""))
-        problems = family_of(str(point["variant"])).problems
+        family = family_of(str(point["variant"]))
+        problems = family.problems
         if problems is None or not time:
             return "without a time or a problem"
         try:
@@ -159,8 +160,9 @@ class _Rows:
         except UsageError:
             return "without a time or a problem"
         launched = table.launched(point, sizes)
+        tried = table.tried.get(family.name, "")
         return Winner(
-            self._name, {**point, **launched}, problem, sizes, launched, product, time, table.tried
+            self._name, {**point, **launched}, problem, sizes, launched, product, time, tried
         )
 
     def _point(self, name: str, arch: str) -> Point | None:

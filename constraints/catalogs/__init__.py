@@ -6,10 +6,11 @@ expressions of the engine, so a catalog is a rule book of its own: `Catalog.book
 point is not in it, `Catalog.space` counts, samples and compares. `Catalog.listed` walks the same
 tables in upstream's order, and `Catalog.stage` says what upstream's dispatcher and our legality
 rules leave of a list. Upstream's rule sets for convolution and preselected sets of GEMMs, of June
-2026, are files of this package; `recommended` and `aiter` are folders with a file for each GPU.
+2026, are files of this package; `recommended`, `aiter` and `aiter_a8w8` are folders with a file
+for each GPU.
 
 >>> names()[:3]
-['aiter', 'bf16_rcr_essential', 'default']
+['aiter', 'aiter_a8w8', 'bf16_rcr_essential']
 >>> len(load("tiny").listed("forward", "gfx942", 2, "fp16"))
 10
 """

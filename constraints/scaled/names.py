@@ -7,7 +7,7 @@ The usual ones are our own, since upstream's leave types out::
         [_epi_default][_dsb][_wg{n}][_pad{m}{n}{k}][_persist][_tc][_permuteN][_kbpc{n}]
         [_groups{n}][_rows{n}][_aqrm][_stage{n}][_{activation}][_MulRoutedWeight][_HasBias][_SplitK]
 
-`STYLES` has the four forms of aiter, which are read here, too.
+`STYLES` has the four forms of aiter and upstream's of MX, which are read here, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from typing import Any
 from ckrules.constraints.scaled import words as w
 from ckrules.constraints.scaled.vocabulary import DEFAULTS
 from ckrules.constraints.tile_gemm.aiter import instance_name
-from ckrules.constraints.tile_gemm.names import BITS, TILES, Form, Names, ToolNames, shapes
+from ckrules.constraints.tile_gemm.names import (
+    BITS,
+    TILES,
+    Form,
+    Names,
+    ToolNames,
+    shapes,
+    switches,
+)
 from ckrules.kernels.name_grammar import (
     Grammar,
     KernelNameError,
@@ -75,9 +83,9 @@ GRAMMAR = Grammar(
 
 
 class _Form(Form):
-    """One of aiter's forms of names."""
+    """One of the tools' forms of names."""
 
-    tool = "aiter"
+    style, tool = "aiter", "aiter"
     fixed: Mapping[str, Any] = {}
     """What every kernel of the form has."""
 
@@ -88,7 +96,7 @@ class _Form(Form):
         taken = {**self.taken, **self.guessed(said)}
         point = {**DEFAULTS, **self.fixed, **taken, **self.meant(said), "variant": self.variant}
         point.setdefault("pipeline", w.PIPELINES[self.variant][0])
-        return ParsedName(point, {"style": "aiter"}, taken)
+        return ParsedName(point, {"style": self.style}, taken)
 
     def check(self, text: str, said: Mapping[str, Any]) -> None:
         """Raises for numbers that contradict each other."""
@@ -204,11 +212,45 @@ class _Experts(_Form):
         return {**point, "block_size": threads, "activation": point["activation"] if first else ""}
 
 
-FORMS = (_Preshuffled(), _Blocks(), _Micro(), _Experts())
+class _Upstream(_Form):
+    """tile_engine's names of MX GEMMs, which the dispatcher's bridge has from it::
+
+        mx_gemm_{dtype}_rcr_{pipeline}_cshuffle_intrawave_{pad_m}_{pad_n}_{pad_k}_{persistent}
+            _{tile}_{waves}_{warp tile}
+
+    Those of other pipelines than weight_preshuffle are not read.
+
+    Facts: tile_engine/ops/gemm/gemm_validation_utils.py ``GEMM_MX_PIPELINES_BY_ARCH``, ``validate_gemm_mx``
+    and dispatcher/codegen/unified_mx_gemm_codegen.py ``_validate`` (CK 2026.09, read in
+    ROCm/rocm-libraries @ d67e7e8); tile_engine/ops/gemm/gemm_instance_builder.py ``_format_kernel_name``,
+    ``populate_kernel_dtype_layout``, ``populate_initialization`` (@ 029d7b0).
+    """
+
+    style, tool = "tile_engine_2026", "tile_engine"
+    variant, begins = "mx_gemm", "mx_gemm_"
+    taken: Mapping[str, Any] = {"k_block_per_cu": 1}
+    fixed: Mapping[str, Any] = {
+        "dtype_c": "fp16", "scales": "per_1x32", "partition_groups": 8, "partition_m01": 4,
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        self.grammar = Grammar([
+            literal(self.begins), one_of("dtype", ("fp4", "fp8")), literal("_rcr_"),
+            one_of("pipeline", w.PIPELINES["mx_gemm"]), literal("_"),
+            one_of("epilogue", ("cshuffle",)), literal("_"), one_of("scheduler", ("intrawave",)),
+            *switches(("pad_m", "pad_n", "pad_k", "persistent")), *shapes(),
+        ])  # fmt: skip
+
+
+AITER = (_Preshuffled(), _Blocks(), _Micro(), _Experts())
+UPSTREAM = _Upstream()
+FORMS: tuple[_Form, ...] = (*AITER, UPSTREAM)
 
 
 #: By the word for them.
-STYLES: Mapping[str, ToolNames] = {"aiter": ToolNames(FORMS)}
+STYLES: Mapping[str, ToolNames] = {
+    "aiter": ToolNames(AITER), **dict.fromkeys(("dispatcher", UPSTREAM.style), ToolNames((UPSTREAM,))),
+}  # fmt: skip
 
 
 class ScaledNames(Names):

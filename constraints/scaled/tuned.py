@@ -151,6 +151,6 @@ TUNED = TunedTable(
     },
     launched=launched,
     looked_up=looked_up,
-    tried="aiter",
+    tried={"scaled": "aiter", "quant": "aiter_a8w8"},
     merged=r"(tuned_fmoe|(?:a\d+w\d+|bf16)(?:_[a-z0-9]+)*?_tuned_(?:gemm|bmm|conv3d))",
 )  # fmt: skip

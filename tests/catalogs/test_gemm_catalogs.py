@@ -61,7 +61,19 @@ def test_stages_are_those_that_the_family_has() -> None:
 
 def test_aiters_kernels_are_of_its_profile() -> None:
     rules = book("flatmm", profile="aiter")
-    for gpu, count in (("gfx942", 136), ("gfx950", 156), ("gfx90a", 0)):
+    for gpu, count in (("gfx942", 136), ("gfx950", 157), ("gfx90a", 0)):
         points = every(load("aiter"), gpu)
         assert len(points) == count
         assert not [v for p in points for v in rules.violations(p)]
+
+
+def test_aiters_a8w8_with_rows_and_columns_is_legal_but_for_eight_waves() -> None:
+    catalog = load("aiter_a8w8")
+    for gpu, count, refused in (
+        ("gfx942", 6, {}),
+        ("gfx950", 12, {"EPI011": 2}),
+        ("gfx90a", 0, {}),
+    ):
+        points = every(catalog, gpu)
+        assert len(points) == count
+        assert catalog.stage(points, "legal").removed == refused

@@ -72,6 +72,32 @@ def test_lists_of_other_libraries_alone_are_no_fault(checkout: Path) -> None:
     assert "not covered: 2 kernels of classic CK" in done.stderr
 
 
+#: As ROCm/aiter @ 5a7fc71, csrc/ck_m_grouped_gemm/m_grouped_gemm_common.py (MIT).
+GROUPS = """from dataclasses import dataclass
+
+@dataclass
+class kernelInstance:
+    BLOCK_SIZE: int
+    MPerBLOCK: int
+    NPerBLOCK: int
+    KPerBLOCK: int
+    WAVE_TILE_M: int
+    WAVE_TILE_N: int
+    WAVE_TILE_K: int
+    WAVE_MAP_M: int
+    WAVE_MAP_N: int
+
+kernels_list = {1: kernelInstance(256, 128, 128, 128, 16, 16, 64, 1, 4)}
+"""
+
+
+def test_flatmm_by_groups_is_of_ck_tile(tmp_path: Path) -> None:
+    """Its wrapper starts ck_tile::GroupedFlatmmKernel; it was counted as classic CK's."""
+    (tmp_path / "m_grouped_gemm_common.py").write_text(GROUPS)
+    done = run("check", "--isolated", str(tmp_path / "m_grouped_gemm_common.py"))
+    assert "not covered: 1 kernel of flatmm by groups in 1 file: CK Tile's" in done.stderr
+
+
 def test_rates_are_repaired(checkout: Path) -> None:
     table = checkout / "aiter/configs/a8w8_bpreshuffle_tuned_gemm.csv"
     before = table.read_text()

@@ -122,6 +122,33 @@ def test_numbers_are_those_of_aiters_own_rows() -> None:
     assert len(dict(listed)) == len(listed)
 
 
+def test_numbers_of_rows_and_columns_are_those_of_aiters_list() -> None:
+    """As ROCm/aiter @ 10788a1, csrc/ck_gemm_a8w8/gemm_a8w8_common.py: to it nothing is added."""
+    said = {}
+    for gpu, mn in (("gfx942", "2x2x1_16x16x32"), ("gfx950", "4x2x1_16x16x128")):
+        listed = WRITTEN.extended(load("aiter_a8w8").numbered("rowcol_quant", gpu))
+        said[gpu] = {styled_name(point, "aiter"): number for number, point in listed}
+        number, point = listed[-1]
+        assert f"_{mn}_intrawave_0x1x0_2" in styled_name(point, "aiter")
+        assert number == {"gfx942": 5, "gfx950": 12}[gpu]
+    assert said["gfx950"]["a8w8_cktile_128x128x128_1x4x1_16x16x128_intrawave_0x1x0_1"] == 8
+    assert said["gfx950"]["a8w8_cktile_128x128x128_2x2x1_16x16x128_intrawave_0x1x0_2"] == 10
+
+
+def test_rows_of_rows_and_columns_say_the_type() -> None:
+    name = "a8w8_cktile_32x128x128_1x4x1_16x16x32_intrawave_0x1x0_2"
+    stream = io.StringIO()
+    problem = problems_of("rowcol_quant").parse("M=64,N=128,K=512")
+    point = {**parse_name(name).point, "arch": "gfx942"}
+    assert write(stream, [TunedTime(point, problem, 9.0, 304)]) == {}
+    (row,) = csv.DictReader(io.StringIO(stream.getvalue()))
+    assert (row["kernelName"], row["kernelId"]) == (name, "3")
+    assert (row["q_dtype_w"], row["cu_num"]) == ("torch.float8_e4m3fnuz", "304")
+    words = ("check", "--ignore", "CFG010", "--input-format", "tuned", "-")
+    checked = run(*words, stdin=stream.getvalue())
+    assert (checked.exit_code, checked.stdout) == (0, "")
+
+
 def _time(name: str, problem: str, us: float, units: int | None = 80, **other: Any) -> TunedTime:
     point = {**parse_name(name).point, "arch": "gfx942", **other}
     return TunedTime(point, parse(problem), us, units)

@@ -110,6 +110,21 @@ def test_places_are_those_of_the_list(tmp_path: Path) -> None:
     assert first.kernels == last.kernels > 40
 
 
+@pytest.mark.parametrize(
+    ("name", "kernels"),
+    [
+        ("a8w8_cktile_16x128x256_1x4x1_16x16x64_intrawave_0x1x0_2", 6),
+        ("a4w4_blockscale_cktile_128x512x256_1x4x1_16x16x128_default_0x0x0_1", 1),
+    ],
+)
+def test_each_kind_has_places_in_its_own_list(tmp_path: Path, name: str, kernels: int) -> None:
+    """aiter's lists of September 2026; of the first the kernels of eight waves are not legal."""
+    books = Books()
+    found = read_winners(table(tmp_path, f"gfx950,256,512,4096,4096,cktile,0,9,{name}"), books)
+    (figures,) = judge_winners(found.rows, Ranker(model=False), books)
+    assert figures.kernels == kernels
+
+
 def test_a_winner_that_no_list_has_counts_with_its_own_time(tmp_path: Path) -> None:
     books = Books()
     row = f"gfx950,256,512,4096,4096,cktile,0,9,{FLAT.format('272x128x128')}"

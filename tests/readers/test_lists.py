@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ckrules.kernels.names import format_name, parse_name
+from ckrules.kernels.names import format_name, parse_name, styled_name
 from tests.cli.run import run, write
 
 FORMATS = Path(__file__).parent.parent / "data" / "formats"
@@ -181,6 +181,26 @@ def test_names_of_4_bit_operands_are_written_as_they_were_read() -> None:
     parsed = parse_name(name)
     assert (parsed.point["variant"], parsed.point["dtype"]) == ("mx_gemm", "fp4")
     assert format_name(parsed.point, parsed.spelling) == name
+
+
+MX = "mx_gemm_{}_rcr_{}_cshuffle_intrawave_False_False_False_False_128x512x256_1x4x1_16x16x128"
+
+
+def test_upstreams_names_of_mx_are_those_of_pre_shuffled_weights() -> None:
+    name = MX.format("fp8", "weight_preshuffle")
+    parsed = parse_name(name)
+    said = {k: parsed.point[k] for k in ("variant", "dtype", "dtype_c", "scales", "partition_m01")}
+    assert said == {
+        "variant": "mx_gemm", "dtype": "fp8", "dtype_c": "fp16", "scales": "per_1x32",
+        "partition_m01": 4,
+    }  # fmt: skip
+    assert parsed.taken == {"k_block_per_cu": 1}
+    assert format_name(parsed.point, parsed.spelling) == name
+    assert styled_name(parsed.point, "dispatcher") == name
+    words = ("check", "--arch", "gfx950", "--ck", "2026.09", "--ignore", "CFG010")
+    assert run(*words, MX.format("fp4", "weight_preshuffle")).exit_code == 0
+    other = run(*words, MX.format("fp4", "comp_async"))
+    assert "expected pipeline (weight_preshuffle)" in other.stdout + other.stderr
 
 
 def test_what_a_dataclass_calls_its_kernels_says_what_they_are() -> None:
