@@ -171,8 +171,6 @@ class Generator:
 
 
 class _Maker:
-    """Rules and models of one family's configurations."""
-
     def __init__(self, family: Family, books: Books) -> None:
         self.generation = generation_of(family)
         self.ck, self.book = books.ck, books.of(family.variants[0])

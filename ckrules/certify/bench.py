@@ -98,8 +98,6 @@ class TrialAnswer:
 
 @dataclass
 class _Kernel:
-    """One kernel under way."""
-
     question: TrialRequest
     entry: ManifestEntry
     tasks: dict[Artifact, tuple[tasks.Task, str]] = field(default_factory=dict)

@@ -76,8 +76,6 @@ def discover(device: str = registry.DEFAULT, timeout: float = OPEN_LIMIT) -> Dis
 
 @dataclass
 class _Worker:
-    """One process and what it is doing."""
-
     index: int
     log: Path
     process: Any = None

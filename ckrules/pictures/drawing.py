@@ -239,7 +239,6 @@ def _whole(values: Sequence[float]) -> bool:
 
 
 def _between(least: float, most: float) -> list[float]:
-    """A few whole numbers from one to another."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(6, integer=True).tick_values(least, most)

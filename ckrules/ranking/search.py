@@ -249,7 +249,6 @@ class Search:
         return found
 
     def _judged(self, chunks: Iterable[Codes]) -> Few:
-        """The fastest of some kernels."""
         best = Few.none(len(self._space.names))
         for codes in map(self._allowed, chunks):
             best = best.merged(Few(self._times(codes), codes)).sorted().rows(slice(self._kept))

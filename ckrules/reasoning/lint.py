@@ -248,7 +248,6 @@ class _Lint:
         return answer is None
 
     def _neighbours(self, point: Point) -> list[Point]:
-        """The legal points of the region that differ from one in a field at most."""
         near = [point]
         for name, values in self.domains.items():
             near += [{**point, name: v} for v in values if v != point[name]]
@@ -438,7 +437,6 @@ def _divisors(root: Expr) -> list[Expr]:
 
 
 def _examples(book: RuleBook) -> list[Point]:
-    """The accepted and rejected examples of all rules that make full points."""
     found: list[Point] = []
     for r in book.rules:
         for accepted in (True, False):

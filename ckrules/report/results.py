@@ -112,7 +112,6 @@ def _times(runs: Sequence[Mapping[str, Any]]) -> list[ReportSection]:
 
 
 def _short(name: str, most: int = 48) -> str:
-    """The end of a long name, in which kernels differ."""
     return name if len(name) <= most else f"…{name[1 - most :]}"
 
 

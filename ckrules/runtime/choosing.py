@@ -175,7 +175,6 @@ class Chooser:
         return cost, candidate.runs.flops
 
     def _times(self, found: Sequence[_Candidate]) -> list[_Time]:
-        """What is known of each candidate's time."""
         times: list[_Time] = []
         unknown: dict[tuple[Problem, str, str], list[int]] = {}
         for i, c in enumerate(found):

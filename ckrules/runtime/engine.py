@@ -63,8 +63,6 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A kernel on the device."""
-
     library: LaunchableKernel
     module: Any
     room: Room | None
@@ -72,8 +70,6 @@ class _Loaded:
 
 @dataclass(frozen=True)
 class _Layout:
-    """What a kernel needs memory for on a problem."""
-
     tensors: Sequence[Tensor]
     sizes: Mapping[str, int]
     workspace: int

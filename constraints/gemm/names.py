@@ -55,7 +55,6 @@ def _said_kind(word: str, num_d: int) -> tuple[str, str]:
 
 
 def _kind(point: Mapping[str, Any]) -> str:
-    """The suffix of a variant and strategy."""
     variant, strategy = str(point["variant"]), str(point.get("streamk", "off"))
     if variant == "stream_k":
         return "streamk" if strategy == _ATOMIC else f"streamk_{strategy}"

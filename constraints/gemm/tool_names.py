@@ -118,7 +118,6 @@ class TileEngineNames(GemmToolNames):
         }  # fmt: skip
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
         found = self.grammar.span(text, name)
         return (found[0], found[1] - 1) if found and name == "variant" else found
 
@@ -157,7 +156,6 @@ class TileEngineNames2026(TileEngineNames):
         return self.batched if point["variant"] == "batched" else self.grammar
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
         if not text.startswith(BATCHED):
             return super().span(text, name)
         found = self.batched.span(text, name)

@@ -79,7 +79,6 @@ def facts(gpus: Sequence[Gpu], ck: str, types: Types) -> dict[str, Table]:
 
 
 def _features(gpus: Sequence[Gpu]) -> dict[str, Table]:
-    """The GPUs that have each feature."""
     return {
         name: Table.relation(name, ("arch",), [g.name for g in gpus if g.has(name)])
         for name in FEATURES

@@ -268,7 +268,6 @@ def _show_settings(resolver: SettingsResolver, inputs: tuple[str, ...]) -> int:
 
 
 def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -> int:
-    """Writes the report of one GPU, or of several one after the other."""
     tallies, complaints = {arch: CheckTally() for arch in checkers}, _Complaints()
     offers, report = Offers(), checks.report(form)
     offering = form in _FOR_READING and len(checkers) == 1 and not asked.quiet

@@ -278,7 +278,6 @@ def _run(request: Request) -> str:
 
 
 def _summary(request: Request, space: Space, shown: int) -> str:
-    """One line: how many points there are, and how many of them are shown."""
     total = space.count()
     whole = count(total, "configuration")
     listed = whole if shown == total else f"{shown:,} of {whole}"

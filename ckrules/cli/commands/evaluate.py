@@ -85,7 +85,6 @@ def command(
 def _winners(
     times: MeasuredTimes, ranker: Ranker, form: str, output: str | None, *, quiet: bool
 ) -> int:
-    """The figures of a tuned table."""
     from ckrules.ranking.winners import judge_winners, read_winners
     from ckrules.support.errors import UsageError
 

@@ -280,7 +280,6 @@ class PythonReader(ExpressionReader):
         return method[2](self, node, args)
 
     def known_calls(self) -> list[str]:
-        """The functions that a text may call."""
         return [*CALLS, *(n for n in FUNCTIONS if "." not in n)]
 
     def _abs(self, node: ast.AST, args: list[ast.expr]) -> Any:

@@ -373,7 +373,6 @@ def rule(
 
 
 def _texts(code: str, part: str, given: Any) -> tuple[str, ...]:
-    """A text or a list of texts that a rule declares."""
     listed = (given,) if isinstance(given, str) else given
     try:
         texts = tuple(listed)
@@ -386,7 +385,6 @@ def _texts(code: str, part: str, given: Any) -> tuple[str, ...]:
 
 
 def _examples(code: str, part: str, given: Any) -> tuple[Example, ...]:
-    """What a rule declares as accepted or rejected: a list of mappings."""
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise RuleBookError(f"rule {code}: {part} = {given!r}: expected a list of examples")
     examples = tuple(given)

@@ -112,8 +112,6 @@ def estimate(
 
 
 class _Model(BlockRounds):
-    """One estimate."""
-
     def __init__(
         self,
         kernels: Mapping[str, Any],

@@ -63,8 +63,6 @@ PROBLEMS = (
 
 @dataclass
 class _Timed:
-    """A kernel that is timed."""
-
     name: str
     launch: Callable[[], None]
     clear: Callable[[], None] | None = None
