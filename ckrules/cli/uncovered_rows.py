@@ -103,7 +103,6 @@ class _Answer:
             yield f"  … and {none - _SHOWN:,} more"
 
     def to_dict(self) -> dict[str, Any]:
-        """The form of JSON."""
         asked = {} if self.untaken is None else {"untaken": [*map(_sizes, sorted(self.untaken))]}
         return {
             "gpu": self._rows.gpu,

@@ -90,7 +90,6 @@ class _Worker:
     last: str = ""
 
     def enter(self, phase: Phase) -> None:
-        """Notes a phase and when it began."""
         self.phase, self.since = phase, time.monotonic()
 
 

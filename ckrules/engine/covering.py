@@ -253,7 +253,6 @@ class _Rows:
         return int(gains[at]), self, at
 
     def point(self, at: int) -> Point:
-        """A row as a point."""
         (found,) = self._part.codec.points({n: c[at : at + 1] for n, c in self._table.items()}, 1)
         return found
 

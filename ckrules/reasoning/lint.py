@@ -382,7 +382,6 @@ class _Lint:
                 yield Finding("LINT006", r.code, text, (r,), None, point)
 
     def unread_fields(self) -> Iterator[Finding]:
-        """Fields that no rule reads."""
         read = set().union(*(r.condition.support for r in self.book.rules))
         for name in self.book.fields:
             if name not in read:
