@@ -50,7 +50,7 @@ class TileGemmTiles(TileGemmFields, ABC):
     """
 
     def has(self, feature: str) -> BoolExpr:
-        """True where the GPU has the feature (`ckrules.arch.FEATURES`)."""
+        """True where the GPU has the feature (`ckrules.arch.features`)."""
         return rel(self.facts[feature], self.arch)
 
     # -- what a family says, or says differently --------------------------------------------
