@@ -126,7 +126,6 @@ def function(name: str, condition: BoolExpr, kind: str, members: Mapping[str, st
     """A C++ function that says of a structure's bytes whether a condition holds.
 
     Args:
-        name: Its name.
         condition: What it answers.
         kind: The C structure ``p`` that the bytes hold; they need not be aligned.
         members: For each variable the expression of ``p`` that has its value.

@@ -58,7 +58,6 @@ class Generator:
     """Writes kernels of one CK release.
 
     Args:
-        books: The rules, and with them the release.
         out: The folder to write to; kernels of several GPUs go to a folder each inside it.
         force: Generate configurations that break rules of severity error, too.
         ninja: Write ``build.ninja``; None: if the package is installed.

@@ -75,8 +75,6 @@ class PointOfBook:
     """A point beside the rules that decide about it.
 
     Args:
-        book: The rules.
-        point: The point.
         title: The point in one line.
         named: The kernel's name for JSON; nothing where the point is not a kernel.
     """

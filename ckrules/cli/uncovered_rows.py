@@ -34,7 +34,6 @@ def report_rows(
         path: The file of problems.
         books: The kinds of problem that there are.
         archs: The GPUs that are asked about; empty: all of the tables.
-        write: Writes the answer.
         untaken: Says which sizes no kernel for a GPU takes; None: nobody asks.
 
     Raises:

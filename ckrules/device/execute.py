@@ -60,7 +60,6 @@ class Runner:
     """Runs jobs on one device.
 
     Args:
-        device: An open device.
         phase: Told what is about to happen, so that a watcher can say where a job ended.
     """
 

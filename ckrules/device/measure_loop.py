@@ -68,9 +68,7 @@ class Workshop:
     Args:
         home: The folder of kernels, builds and the results database.
         books: The rule books of the kernels' version.
-        problem: The problem.
         devices: Where kernels are timed.
-        options: How.
         runs: The folder's results database.
         builder: What builds the folder's kernels.
 

@@ -78,7 +78,6 @@ class Pairs:
     """The pairs of levels of two factors that points of a space have.
 
     Args:
-        space: The points.
         factors: Factors, or names of fields.
 
     >>> from ckrules.engine.expr.variables import Bool, Int

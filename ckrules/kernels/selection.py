@@ -31,7 +31,6 @@ def select(
     """The part of the space in which each field has one of the given values.
 
     Args:
-        books: The rules.
         given: A value or a list of values by field.
         where: Conditions over fields and derived quantities, as text.
         family: The family of which all variants are meant where none is given (default: the

@@ -101,7 +101,6 @@ def inline(picture: Picture, key: str = "p") -> str:
     """The picture as an ``<svg>`` for a page, which decides its colours and its width.
 
     Args:
-        picture: What it shows.
         key: Letters and digits before its ids, so that several pictures fit one page.
 
     Raises:

@@ -171,7 +171,6 @@ def fix(
     Args:
         book: The rules, or a space, whose restrictions are then named.
         point: A full point, legal or not (a legal one is its own only fix).
-        n: How many.
         keep: Fields that keep their value, or one field.
         weights: What changing a field costs, an integer from 1 (default: `Vocabulary.cost`).
         timeout: Seconds for the solver.

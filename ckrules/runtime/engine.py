@@ -40,7 +40,6 @@ class KernelCall:
         inputs: By tensor, the bytes that go to the device or the address where they are.
         outputs: By tensor, the address where the result goes; None: it is read back.
         stream: The stream; 0: the usual one.
-        timed: Whether to measure.
     """
 
     kernel: KernelFile
@@ -76,11 +75,7 @@ class _Layout:
 
 
 class Engine:
-    """Runs calls on one device.
-
-    Args:
-        device: An open device.
-    """
+    """Runs calls on one device."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

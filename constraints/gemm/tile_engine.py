@@ -272,7 +272,6 @@ def threads_cover(
     """The check of an operand with so many rows, twice where it lies transposed.
 
     Args:
-        c: The fields.
         tile: The rows of A's tile, or the columns of B's.
         turned: Where K is not contiguous.
         lanes: The lanes that the tool counts in a wave.

@@ -48,7 +48,6 @@ def facts(gpus: Sequence[Gpu], ck: str, types: Types) -> dict[str, Table]:
 
     Args:
         gpus: The GPUs that points may name.
-        ck: The CK headers.
         types: The family's dtypes. A word whose types the headers' list lacks has no warp tiles.
     """
     return {

@@ -46,7 +46,6 @@ class TileGemmTiles(TileGemmFields, ABC):
     Args:
         variables: The fields, in the order in which points show them.
         facts: The tables of `ckrules.constraints.tile_gemm.facts`, and the family's own.
-        ck: The CK headers.
     """
 
     def has(self, feature: str) -> BoolExpr:

@@ -372,7 +372,6 @@ def parse_restriction(text: str, fields: Mapping[str, Any]) -> e.BoolExpr:
     Numbers are true unless zero, and ``&``, ``|`` and ``~`` of numbers work on their bits.
 
     Args:
-        text: A restriction.
         fields: Nodes by name, and constants that the text reads.
 
     Raises:

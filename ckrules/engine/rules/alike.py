@@ -44,7 +44,6 @@ class Alike:
 
     Args:
         name: A few words joined by hyphens.
-        field: The field.
         effects: What the value is used for; points that differ in the field alone, and have the
             same value of each effect, are the same.
         applies: Where that is claimed; it must hold for both values.

@@ -27,7 +27,6 @@ class BlockRounds:
         blocks: Blocks of each kernel.
         steps: Steps of a block.
         moved: Microseconds that the memory needs for the tensors.
-        product: The product that carries the GPU.
         c: What no data sheet says.
     """
 

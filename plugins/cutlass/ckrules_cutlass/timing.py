@@ -73,10 +73,8 @@ class KernelTimer:
     """Times kernels on one GPU.
 
     Args:
-        folder: The built kernels.
         names: Those that are timed; all of the same types and layout.
         say: Told of each kernel and problem before it runs.
-        plugin: The device.
     """
 
     def __init__(
