@@ -33,13 +33,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.conditions import condition_over
 from ckrules.engine.space import Space
 from ckrules.reasoning.codes import CODES
-from ckrules.reasoning.conflict import (
-    PROOFS,
-    Assumptions,
-    Conflict,
-    FixedField,
-    minimal,
-)
+from ckrules.reasoning.conflict import PROOFS, Assumptions, Conflict, FixedField, minimal
 from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.findings import Finding, LintReport
 from ckrules.reasoning.near import NEAR, NearPoints

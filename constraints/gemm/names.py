@@ -22,15 +22,7 @@ from typing import Any
 
 from ckrules.constraints.gemm import words as w
 from ckrules.constraints.tile_gemm import names as tile_names
-from ckrules.kernels.name_grammar import (
-    Grammar,
-    Piece,
-    Suffix,
-    flag,
-    literal,
-    number,
-    one_of,
-)
+from ckrules.kernels.name_grammar import Grammar, Piece, Suffix, flag, literal, number, one_of
 from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 

@@ -13,15 +13,7 @@ from typing import Any
 
 from ckrules.constraints.gemm import words as w
 from ckrules.constraints.gemm.dispatcher import BUFFERS, OUTPUT
-from ckrules.constraints.gemm.names import (
-    GRAMMAR,
-    OPERATIONS,
-    SWITCHES,
-    body,
-    parse,
-    usual,
-    write,
-)
+from ckrules.constraints.gemm.names import GRAMMAR, OPERATIONS, SWITCHES, body, parse, usual, write
 from ckrules.constraints.tile_gemm.names import BITS, Form, shapes, switches
 from ckrules.kernels.name_grammar import (
     Grammar,

@@ -17,17 +17,7 @@ from math import prod
 from typing import Any
 
 from ckrules.engine.evaluate.compiled import compile_values
-from ckrules.engine.expr import (
-    FALSE,
-    TRUE,
-    BoolExpr,
-    Expr,
-    Value,
-    all_of,
-    any_of,
-    implies,
-    isin,
-)
+from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of, any_of, implies, isin
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.connectives import nary, negation
