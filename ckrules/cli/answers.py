@@ -171,9 +171,4 @@ def answer_options(function: F) -> F:
 
 def timeout_option(seconds: int) -> Callable[[F], F]:
     """``--timeout``: how long a solver may take."""
-    return option(
-        "--timeout",
-        type=Seconds(),
-        default=float(seconds),
-        help=f"Seconds [{seconds}].",
-    )
+    return option("--timeout", type=Seconds(), default=float(seconds), help=f"Seconds [{seconds}].")

@@ -180,10 +180,7 @@ class LazyGroup(click.Group):
             else:
                 shown(message, category, *where, **more)
 
-        with (
-            warnings.catch_warnings(),
-            self.make_context(name, words, **extra) as context,
-        ):
+        with warnings.catch_warnings(), self.make_context(name, words, **extra) as context:
             warnings.showwarning = show
             context.obj = context.obj or Session()
             context.obj.words = tuple(words)

@@ -34,10 +34,7 @@ class ToolchainBuilder:
     def build(self, folder: Path) -> None:
         """Compiles what is not known yet; raises `MissingToolError` if there is no toolchain."""
         jobs = executors.default_jobs()
-        with (
-            Results(folder / FILE) as results,
-            executors.executor("local", jobs) as (pool, width),
-        ):
+        with Results(folder / FILE) as results, executors.executor("local", jobs) as (pool, width):
             BuildSession(folder, BuildOptions()).run(results, pool, width)
 
     def failed(self, folder: Path) -> set[str]:

@@ -167,10 +167,7 @@ class Pairs:
                 yield self._preferred(rows.point(at), prefer, dice)
 
     def _preferred(
-        self,
-        point: Point,
-        prefer: Callable[[Sequence[Point]], Point] | None,
-        dice: random.Random,
+        self, point: Point, prefer: Callable[[Sequence[Point]], Point] | None, dice: random.Random
     ) -> Point:
         if prefer is None:
             return point

@@ -23,10 +23,7 @@ _TRUTH |= {"false": False, "off": False, "no": False, "0": False}
 
 
 def select(
-    books: Books,
-    given: Mapping[str, Any],
-    where: Sequence[str] = (),
-    family: str | None = None,
+    books: Books, given: Mapping[str, Any], where: Sequence[str] = (), family: str | None = None
 ) -> Region:
     """The part of the space in which each field has one of the given values.
 

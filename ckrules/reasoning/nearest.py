@@ -237,10 +237,7 @@ def _listed(
 
 
 def _obstacle(
-    book: RuleBook,
-    full: Mapping[str, Value],
-    kept: Sequence[str],
-    timeout: float,
+    book: RuleBook, full: Mapping[str, Value], kept: Sequence[str], timeout: float
 ) -> Conflict:
     """Why no legal point keeps the fields."""
     held = [FixedField(n, (full[n],)) for n in kept]

@@ -218,10 +218,7 @@ def name_of(point: Mapping[str, Any]) -> str:
 
 
 def _predicted(
-    region: Region,
-    books: Books,
-    asked: PredictionOptions,
-    examples: Sequence[Mapping[str, Any]],
+    region: Region, books: Books, asked: PredictionOptions, examples: Sequence[Mapping[str, Any]]
 ) -> Iterator[ReportSection]:
     """LDS and registers, and times on a problem; or why nothing is known of them.
 

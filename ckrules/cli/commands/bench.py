@@ -70,10 +70,7 @@ def command(
         if not found.devices:
             note(f"no GPU for --device {device.name}: {found.reason()}")
             return 3
-        with (
-            Runs(place_for(kernels, runs.database)) as store,
-            device.listening() as listener,
-        ):
+        with Runs(place_for(kernels, runs.database)) as store, device.listening() as listener:
             session = BenchSession(kernels, problems, found.devices, options, store, retry=retry)
             total = session.count()
             known = session.known

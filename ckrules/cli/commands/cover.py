@@ -216,11 +216,7 @@ def _listed(asked: _Asked, path: str, write: Writer) -> int:
 
 
 def _symbolic(
-    asked: _Asked,
-    text: str,
-    limits: Mapping[str, tuple[int, int]],
-    timeout: float,
-    write: Writer,
+    asked: _Asked, text: str, limits: Mapping[str, tuple[int, int]], timeout: float, write: Writer
 ) -> int:
     from ckrules.engine.expr import Expr
     from ckrules.engine.lang.where import parse_condition

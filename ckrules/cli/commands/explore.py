@@ -35,11 +35,7 @@ _FIRST = {"variant": ("forward",), "arch": ("gfx942",), "dtype": ("fp16",)}
 )
 @option("--open/--no-open", "opens", default=False, help="Open the page in the browser [no].")
 def command(
-    request: Request,
-    results: str | None,
-    port: int,
-    token: str | None,
-    opens: bool,
+    request: Request, results: str | None, port: int, token: str | None, opens: bool
 ) -> int:
     """Look around in a space on a page in the browser."""
     if token is not None and not re.fullmatch(r"[\w-]{16,200}", token, re.ASCII):

@@ -26,12 +26,7 @@ _FORMS = {"png": (".png",), "svg": (".svg",), "html": (".html", ".htm")}
 @option("-o", "--output", metavar="FILE", required=True, help="Where the picture goes; -: output.")
 @quiet_option
 def command(
-    times: MeasuredTimes,
-    kind: str,
-    model: str | None,
-    form: str | None,
-    output: str,
-    quiet: bool,
+    times: MeasuredTimes, kind: str, model: str | None, form: str | None, output: str, quiet: bool
 ) -> int:
     """Draw measured and predicted times."""
     form = form or by_suffix(output, _FORMS)

@@ -26,12 +26,7 @@ GROUP = "build"
 )  # fmt: skip
 @quiet_option
 def command(
-    times: MeasuredTimes,
-    output: str,
-    seed: int,
-    remark: str,
-    folds: int | None,
-    quiet: bool,
+    times: MeasuredTimes, output: str, seed: int, remark: str, folds: int | None, quiet: bool
 ) -> int:
     """Learn a model of times from measurements."""
     from ckrules.ranking.model_file import save

@@ -40,11 +40,7 @@ GROUP = "check"
 @timeout_option(60)
 @answer_options
 def command(
-    configs: tuple[str, ...],
-    request: Request,
-    deep: bool,
-    timeout: float,
-    write: Writer,
+    configs: tuple[str, ...], request: Request, deep: bool, timeout: float, write: Writer
 ) -> int:
     """Say why a configuration is illegal, or why a region is empty."""
     if configs and is_space(configs[0]):

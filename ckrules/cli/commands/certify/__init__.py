@@ -28,10 +28,7 @@ class _FrontEnd(click.Command):
 @certify_options
 @jobs_option
 @option(
-    "--batch",
-    default=12,
-    type=click.IntRange(1, 64),
-    help="Legal kernels per compiler run. [12]",
+    "--batch", default=12, type=click.IntRange(1, 64), help="Legal kernels per compiler run. [12]"
 )
 def command(setup: CertifySetup, jobs: int, batch: int) -> int:
     """Check the rules against the compiler's front end.
