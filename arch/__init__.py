@@ -25,20 +25,7 @@ from ckrules.arch.registry import known, load, load_all, load_file, normalize, s
 from ckrules.arch.target import TargetGpu
 
 __all__ = [
-    "CK_VERSIONS",
-    "DTYPES",
-    "ISAS",
-    "DispatcherTable",
-    "Gpu",
-    "TargetGpu",
-    "TransposeLoad",
-    "WarpTile",
-    "features",
-    "known",
-    "load",
-    "load_all",
-    "load_file",
-    "normalize",
-    "of_release",
+    "CK_VERSIONS", "DTYPES", "ISAS", "DispatcherTable", "Gpu", "TargetGpu", "TransposeLoad",
+    "WarpTile", "features", "known", "load", "load_all", "load_file", "normalize", "of_release",
     "sold_as",
-]
+]  # fmt: skip
