@@ -13,32 +13,19 @@ if __name__ != "ckrules.arch":
 from ckrules.arch.model import (
     CK_VERSIONS,
     DTYPES,
-    FEATURES,
     ISAS,
     DispatcherTable,
     Gpu,
     TransposeLoad,
     WarpTile,
+    features,
     of_release,
 )
 from ckrules.arch.registry import known, load, load_all, load_file, normalize, sold_as
 from ckrules.arch.target import TargetGpu
 
 __all__ = [
-    "CK_VERSIONS",
-    "DTYPES",
-    "FEATURES",
-    "ISAS",
-    "DispatcherTable",
-    "Gpu",
-    "TargetGpu",
-    "TransposeLoad",
-    "WarpTile",
-    "known",
-    "load",
-    "load_all",
-    "load_file",
-    "normalize",
-    "of_release",
+    "CK_VERSIONS", "DTYPES", "ISAS", "DispatcherTable", "Gpu", "TargetGpu", "TransposeLoad",
+    "WarpTile", "features", "known", "load", "load_all", "load_file", "normalize", "of_release",
     "sold_as",
-]
+]  # fmt: skip

@@ -36,7 +36,6 @@ from ckrules.arch.checks import check_file
 from ckrules.arch.model import (
     CK_VERSIONS,
     DTYPES,
-    FEATURES,
     ISAS,
     DispatcherTable,
     Gpu,
@@ -45,6 +44,7 @@ from ckrules.arch.model import (
     TransposeLoad,
     Types,
     WarpTile,
+    features,
 )
 from ckrules.support.document import Document, Section
 
@@ -113,7 +113,7 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
             Literal["mfma", "wmma"], gpu.word("matrix_unit", ("mfma", "wmma"), "matrix unit")
         ),
         dtypes=gpu.words("dtypes", DTYPES, "dtype"),
-        features=frozenset(gpu.words("features", FEATURES, "feature")),
+        features=frozenset(gpu.words("features", features(), "feature")),
         global_load_bytes=load.numbers("global_bytes", 1, 64),
         direct_to_lds_bytes=load.numbers("direct_to_lds_bytes", 1, 64),
         transpose_load=transpose,

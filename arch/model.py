@@ -1,12 +1,14 @@
 """The typed facts of one GPU, and the names (dtypes, features, CK versions) they may use.
 
-Nothing here reads a file; :mod:`ckrules.arch.loader` fills these classes from TOML.
+No GPU's file is read here; :mod:`ckrules.arch.loader` fills these classes from TOML.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
@@ -53,118 +55,18 @@ DTYPES: Mapping[str, int] = MappingProxyType(
 ISAS: tuple[str, ...] = ("gfx9", "gfx11", "gfx12", "gfx125")
 """Instruction-set lineages; in CK's macros gfx12 is ``__gfx120__`` and gfx125 ``__gfx125__``."""
 
-FEATURES: Mapping[str, str] = MappingProxyType(
-    {
-        "async_pipelines": (
-            "pipelines with Async=true have a kernel body: "
-            "grouped_convolution_backward_weight_kernel.hpp IsSupportedArgument (CK 2026.06)"
-        ),
-        "bf16_buffer_atomics": (
-            "pairs of bf16 are added to memory through the tensor's buffer, which leaves out what "
-            "lies beyond it: buffer_view.hpp atomic_add of __gfx950__ (CK 2025.11)"
-        ),
-        "buffer_flags": (
-            "blocks of stream-K tell each other by buffer stores that a part of a sum is there: "
-            "streamk_gemm_coherency.hpp StreamKCoherency of GFX11 and GFX1200, "
-            "ROCm/rocm-libraries#7836 (CK 2026.09)"
-        ),
-        "direct_to_lds": (
-            "global loads can write LDS without passing registers: "
-            "amd_buffer_addressing_builtins.hpp amd_async_buffer_load (CK 2025.11)"
-        ),
-        "direct_to_lds_wide": (
-            "those loads also move 16 bytes a lane: "
-            "amd_buffer_addressing_builtins.hpp amd_async_buffer_load (CK 2025.11)"
-        ),
-        "eight_wave_pipeline": (
-            "the block-scale pipeline of eight waves has a kernel body, and CShuffle the order of "
-            "its results: gemm_abquant_pipeline_ag_bg_cr_eight_waves.hpp kIsAvailable, "
-            "cshuffle_epilogue.hpp MakeLdsDistributionEncode is_950 (CK 2026.06)"
-        ),
-        "float_atomics_by_address": (
-            "floats are added to memory by address, not through the tensor's buffer, which leaves "
-            "out what lies beyond it: config.hpp CK_TILE_USE_AMD_BUFFER_ATOMIC_ADD_FLOAT, which is "
-            "1 of __gfx9__ and __gfx12__ alone (CK 2025.11, 2026.06)"
-        ),
-        "four_wave_schedule": (
-            "compv3 loops over eight waves as over four: "
-            "gemm_pipeline_ag_bg_cr_comp_v3.hpp Use8WarpSchedule (CK 2026.09)"
-        ),
-        "global_to_lds": (
-            "loads that write LDS take an address of 64 bits of each lane: "
-            "tile_scatter_gather.hpp kUseGlobalLoad (CK 2026.06), as LLVM's assembler takes "
-            "global_load_lds_dword"
-        ),
-        "lds_row_padding": (
-            "CK pads the LDS rows of a staged tile: "
-            "gemm_universal_pipeline_ag_bg_cr_policy.hpp GetLdsPaddingConfig (CK 2026.06)"
-        ),
-        "lds_transpose_load": (
-            "LDS reads can transpose on the way to registers: "
-            "gemm_universal_pipeline_ag_bg_cr_policy.hpp is_a_load_tr, is_b_load_tr (CK 2026.06)"
-        ),
-        "new_compilers": (
-            "no compiler before LLVM 20 and HIP 7 knows the GPU, so CK's forms for these hold: "
-            "bf16 as a type of floats, buffer stores by a built-in function: "
-            "core/config.hpp CK_TILE_USE_LLVM_BUILTIN_BF16, CK_TILE_USE_BUFFER_ADDRESSING_BUILTIN "
-            "(CK 2025.11, 2026.06)"
-        ),
-        "ocp_fp8": (
-            "fp8 and bf8 are the OCP encodings, not the FNUZ ones: "
-            "dispatcher/python/dispatcher_common.py fp8_uses_ocp (CK 2026.06)"
-        ),
-        "operands_in_both_halves": (
-            "both halves of a wave hold A and B of a matrix instruction: "
-            "warp_gemm_attribute_wmma_impl_base_traits.hpp WmmaTraitsBase<gfx11_t> kRepeat "
-            "(CK 2025.11)"
-        ),
-        "packed_fp8_convert": (
-            "CK converts tiles of results to 8-bit floats by v_cvt_pk_fp8_f32, which the GPU has: "
-            "core/tensor/tile_elementwise.hpp cast_tile, "
-            "(CK 2025.11, 2026.06); llvm/lib/Target/AMDGPU/AMDGPU.td FeatureFP8ConversionInsts"
-        ),
-        "result_rows_apart": (
-            "a lane holds every second row of a result, none side by side: "
-            "warp_gemm_attribute_wmma_impl_base_traits.hpp WmmaTraitsBase<gfx11_t> kCM1PerLane "
-            "(CK 2025.11)"
-        ),
-        "scalar_stores": (
-            "waves store scalars by s_store_dword: streamk_gemm_kernel.hpp SignalStorePartialDone "
-            "(CK 2026.06); llvm/lib/Target/AMDGPU/SMInstructions.td S_STORE_DWORD"
-        ),
-        "scoped_atomics": (
-            "what is added to memory through the tensor's buffer reaches other compute units only "
-            "with the scope of the device, which CK asks for since 2026.09: "
-            "amd_buffer_addressing_builtins.hpp amd_buffer_atomic_add_impl, "
-            "ROCm/rocm-libraries#10312, ROCm/rocm-libraries#10910 (CK 2026.06)"
-        ),
-        "store_counter": (
-            "stores have a counter of their own, which CK's wait for loads does not look at: "
-            "core/arch/arch.hpp s_waitcnt of __gfx12__ (ROCm/rocm-libraries#12341); "
-            "LLVM AMDGPUUsage, memory model gfx12"
-        ),
-        "scaled_mfma": (
-            "matrix instructions scale packs of operands as they multiply them: "
-            "mx_flatmm_pipeline_agmem_bgmem_creg_v1.hpp static_assert of __gfx950__ (CK 2025.11)"
-        ),
-        "streamk": (
-            "stream-K kernels have coherent partial sums and a body: "
-            "streamk_gemm_coherency.hpp StreamKCoherency (CK 2026.06)"
-        ),
-        "tdm": (
-            "a tensor data mover exists, and CK's TDM pipelines with it: LLVM AMDGPUUsage, gfx1250"
-        ),
-        "warp_raked_loads": (
-            "CK spreads global loads warp-raked, not thread-raked: "
-            "gemm_universal_pipeline_ag_bg_cr_policy.hpp DefaultATileAccessPattern (CK 2026.06)"
-        ),
-    }
-)
-"""Documented features; the value says what a GPU with it can do, and where CK or LLVM says so."""
-
 TileKind = Literal["native", "iterated", "emulated"]
 Types = tuple[str, str, str]
 Shape = tuple[int, int, int]
+
+
+@lru_cache(maxsize=1)
+def features() -> Mapping[str, str]:
+    """What a GPU with each feature can do, and where CK or LLVM says so: ``features.toml``."""
+    import tomllib  # after import, which costs nothing
+
+    text = Path(__file__).with_name("features.toml").read_text(encoding="utf-8")
+    return MappingProxyType(tomllib.loads(text))
 
 
 def hip_major(arch: str) -> int:
@@ -368,14 +270,14 @@ class Gpu:
         return f"CK {ck} does not know {self.name} (no {macro}); CK {self.since} does"
 
     def has(self, feature: str) -> bool:
-        """Whether the GPU has ``feature``; a name not in ``FEATURES`` raises UnknownNameError.
+        """Whether the GPU has ``feature``; a name not in `features` raises UnknownNameError.
 
         >>> from ckrules.arch import load
         >>> load("gfx950").has("async_pipelines"), load("gfx942").has("async_pipelines")
         (True, False)
         """
-        if feature not in FEATURES:
-            raise unknown("feature", feature, FEATURES)
+        if feature not in features():
+            raise unknown("feature", feature, features())
         return feature in self.features
 
     def source(self, section: str) -> str:

@@ -106,7 +106,6 @@ class _Source:
         return self._keep(f"last_of({self._rows(table, keys)})", INT)
 
     def _rows(self, table: Table, keys: Sequence[str]) -> str:
-        """A table and the keys that are looked for in it, as arguments."""
         if table not in self._tables:
             self._tables[table] = name = f"t{len(self.lines)}"
             self.lines.append(f"static const long long {name}{_initial(table)};")
@@ -127,7 +126,6 @@ def function(name: str, condition: BoolExpr, kind: str, members: Mapping[str, st
     """A C++ function that says of a structure's bytes whether a condition holds.
 
     Args:
-        name: Its name.
         condition: What it answers.
         kind: The C structure ``p`` that the bytes hold; they need not be aligned.
         members: For each variable the expression of ``p`` that has its value.

@@ -58,7 +58,6 @@ class Generator:
     """Writes kernels of one CK release.
 
     Args:
-        books: The rules, and with them the release.
         out: The folder to write to; kernels of several GPUs go to a folder each inside it.
         force: Generate configurations that break rules of severity error, too.
         ninja: Write ``build.ninja``; None: if the package is installed.
@@ -171,8 +170,6 @@ class Generator:
 
 
 class _Maker:
-    """Rules and models of one family's configurations."""
-
     def __init__(self, family: Family, books: Books) -> None:
         self.generation = generation_of(family)
         self.ck, self.book = books.ck, books.of(family.variants[0])

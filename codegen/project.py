@@ -44,11 +44,7 @@ def runtime_text(name: str, ck: str) -> str:
     return render(f"runtime/{name}.j2", {"stamp": current(ck)})
 
 
-_UPSTREAM_FLAGS = (
-    "-O3",
-    "-Wno-undefined-func-template",
-    "-Wno-float-equal",
-)
+_UPSTREAM_FLAGS = ("-O3", "-Wno-undefined-func-template", "-Wno-float-equal")
 
 
 def standard(ck: str) -> int:
@@ -185,11 +181,7 @@ def ninja_file(kernels: Sequence[KernelModel], stamp: Stamp, gpu: Gpu) -> str:
             "kernel",
             f"{k.name}.cpp",
             implicit=answers[k.own_options],
-            variables={
-                "number": str(number),
-                "kernel": k.name,
-                "options": answers[k.own_options],
-            },
+            variables={"number": str(number), "kernel": k.name, "options": answers[k.own_options]},
         )
     ninja.newline()
     ninja.build("libdispatcher_kernels.so", "library", [f"{k.name}.o" for k in kernels])

@@ -98,8 +98,6 @@ class TrialAnswer:
 
 @dataclass
 class _Kernel:
-    """One kernel under way."""
-
     question: TrialRequest
     entry: ManifestEntry
     tasks: dict[Artifact, tuple[tasks.Task, str]] = field(default_factory=dict)
@@ -114,11 +112,8 @@ class Bench:
     """Runs kernels of one release and keeps what becomes of them.
 
     Args:
-        books: The rules, and with them the release.
         folder: Where the kernels are generated and built.
-        options: How they are built.
         store: The trials of earlier runs.
-        manner: How they are run.
         jobs: Kernels at once.
     """
 

@@ -26,13 +26,10 @@ class CertifyChoice:
     """Configurations of one family for one GPU.
 
     Args:
-        books: The rules.
-        gpu: The GPU that is compiled for.
         variants: Those that are asked for; empty: all of the family.
         family: The name of the family, where no variant says it.
         points: Configurations of the user's; empty: they are drawn.
         where: Conditions of drawn configurations.
-        count: How many are drawn.
         seed: The same seed draws the same ones.
         seen: Legal configurations that were run before: drawn ones have other pairs of features.
     """

@@ -58,8 +58,6 @@ class CodeObjects:
     """A compiler that makes code objects of configurations for one GPU.
 
     Args:
-        tools: The compiler and the headers.
-        gpu: The GPU.
         timeout: Seconds of processor time for a configuration.
 
     Raises:

@@ -77,9 +77,7 @@ def draw(
     weight for twice the volume, since it takes twice the time and more.
 
     Args:
-        book: The rules.
         fixed: Fields that are not free, such as the GPU.
-        n: How many.
         seed: The same seed gives the same configurations.
         where: Conditions of ``--where``.
         broken: The share that breaks a rule.

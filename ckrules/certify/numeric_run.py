@@ -60,7 +60,6 @@ class NumericRun:
 
     Args:
         choice: The configurations, drawn ones if there are none.
-        manner: How they are run.
         labels: Labels of other runs; their configurations are run on their problems instead.
 
     Raises:
@@ -120,8 +119,6 @@ class NumericRun:
         """Builds and runs the kernels.
 
         Args:
-            options: How they are built.
-            store: The database of trials.
             keep: The folder of the kernels; None: they are thrown away.
             jobs: Kernels at once.
             minutes: After this many no new kernel is started; None: after any number.

@@ -59,8 +59,6 @@ class CompilerOracle:
     """A compiler that judges configurations for one GPU.
 
     Args:
-        tools: The compiler and the headers.
-        gpu: The GPU.
         timeout: Seconds of processor time for a configuration.
 
     Raises:

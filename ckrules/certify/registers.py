@@ -88,7 +88,6 @@ class RegisterData:
     """The lines of a family, and the file that they are kept in.
 
     Args:
-        path: The file.
         names: The fields of a configuration.
     """
 
@@ -214,8 +213,6 @@ class RegisterCompiler:
     """Compiles device units and reads what came out.
 
     Args:
-        books: The rules, and with them the release.
-        options: How kernels are built.
         coming: How many kernels of one family and GPU are known to come.
     """
 
@@ -277,9 +274,6 @@ class RegisterRequest:
     """Which kernels are compiled.
 
     Args:
-        families: Their families.
-        archs: Their GPUs.
-        count: How many in all.
         seed: The same seed draws the same ones.
         where: Conditions of ``--where``.
     """
@@ -312,7 +306,6 @@ def collect(
     """The lines of the kernels that were asked for by family, and how many are left.
 
     Args:
-        request: The kernels.
         data: What is known, by family; what is compiled is added.
         compiler: What compiles the rest.
         jobs: Compilers at once.

@@ -28,7 +28,6 @@ class Sampler:
     """Draws points of a rule book, reproducibly.
 
     Args:
-        book: The rules.
         fixed: Fields that are never changed, such as the GPU.
         seed: The same seed gives the same points.
         where: Conditions that every drawn point meets, in the language of ``--where``.

@@ -23,8 +23,6 @@ def read_seen(paths: Iterable[str], books: Books, arch: str) -> tuple[Point, ...
 
     Args:
         paths: Files that ``certify numerics --format json -o`` wrote.
-        books: The rules.
-        arch: The GPU.
 
     Raises:
         UsageError: With the file, for what is no such result.

@@ -50,7 +50,6 @@ def small_first(
     Args:
         points: What is drawn from.
         sides: See `tile_sides`.
-        dice: The source of chance.
         power: 0 is a plain shuffle.
     """
     sides = list(sides)
@@ -77,7 +76,6 @@ def kind_by_kind(
         points: What was drawn.
         words: The fields whose values make a kind.
         book: Whose points they are.
-        dice: The source of chance.
         power: See `small_first`.
     """
     kinds: dict[tuple[Value, ...], list[Point]] = {}

@@ -75,8 +75,6 @@ class PointOfBook:
     """A point beside the rules that decide about it.
 
     Args:
-        book: The rules.
-        point: The point.
         title: The point in one line.
         named: The kernel's name for JSON; nothing where the point is not a kernel.
     """
@@ -173,9 +171,4 @@ def answer_options(function: F) -> F:
 
 def timeout_option(seconds: int) -> Callable[[F], F]:
     """``--timeout``: how long a solver may take."""
-    return option(
-        "--timeout",
-        type=Seconds(),
-        default=float(seconds),
-        help=f"Seconds [{seconds}].",
-    )
+    return option("--timeout", type=Seconds(), default=float(seconds), help=f"Seconds [{seconds}].")

@@ -21,7 +21,6 @@ def fastest(request: Request, n: int, line: str | None) -> tuple[list[Point], st
 
     Args:
         request: What is asked for, of one variant and GPU.
-        n: How many.
         line: The problem as text; None for the usual ones of the variant.
 
     Raises:

@@ -27,11 +27,9 @@ class CertifySetup:
     """The configurations, and what they are checked against.
 
     Args:
-        choice: The configurations.
         compiler: The name of a compiler; None: the first that knows the GPU.
         include: An include folder of CK; None: that of the toolchain.
         timeout: Seconds for a configuration.
-        write: Writes the answer.
         record: The file of evidence that counts are added to.
         store: Where verdicts are kept; None: in the user's cache.
     """

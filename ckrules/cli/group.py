@@ -116,6 +116,7 @@ class LazyGroup(click.Group):
         if cmd_name not in (modules := _commands()):
             return None
         command: click.Command = submodule(package.__name__, modules[cmd_name]).command
+        command.epilog = _epilog(modules[cmd_name])
         if not any(p.name == "color" for p in command.params):
             command.params.extend(_common())
             command.context_settings.setdefault("help_option_names", ["-h", "--help"])
@@ -179,10 +180,7 @@ class LazyGroup(click.Group):
             else:
                 shown(message, category, *where, **more)
 
-        with (
-            warnings.catch_warnings(),
-            self.make_context(name, words, **extra) as context,
-        ):
+        with warnings.catch_warnings(), self.make_context(name, words, **extra) as context:
             warnings.showwarning = show
             context.obj = context.obj or Session()
             context.obj.words = tuple(words)
@@ -204,9 +202,21 @@ def _commands() -> dict[str, str]:
     return found
 
 
+def _home(module: str) -> Path:
+    return Path(next(iter(package.__path__)), *module.split("."))
+
+
+def _epilog(module: str) -> str | None:
+    """What a command's help ends with: the text file beside its module, shown as it is."""
+    path = _home(module).with_suffix(".txt")
+    if not path.exists():
+        return None
+    return "\n\n".join(f"\b\n{p}" for p in path.read_text(encoding="utf-8").split("\n\n"))
+
+
 def about_of(command: str) -> tuple[str, str]:
     """The group and the first line of a command's module, read without importing it."""
-    home = Path(next(iter(package.__path__)), *_commands()[command].split("."))
+    home = _home(_commands()[command])
     text = (home / "__init__.py" if home.is_dir() else home.with_suffix(".py")).read_bytes()
     summary = text.partition(b"\n")[0].decode().strip().strip('"').rstrip(".")
     group = _GROUP.search(text)

@@ -85,10 +85,7 @@ def run(search: Search, asked: MeasureOptions, choice: RankingChoice, seconds: f
     measure_loop.need_clock(asked.device, devices)
     _make(asked.home)
     options = RunOptions(asked.device, warmup=5, repeat=20, device_options=asked.options)
-    with (
-        Runs(asked.home / FILE) as runs,
-        progress("kernels", asked.measure) as bar,
-    ):
+    with Runs(asked.home / FILE) as runs, progress("kernels", asked.measure) as bar:
         shop = measure_loop.Workshop(
             asked.home, candidates.books, candidates.problem, devices, options, runs,
             measure_loop.builder_of(candidates.variant),

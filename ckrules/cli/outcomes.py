@@ -12,7 +12,6 @@ def outcome_json(outcome: RunOutcome, flops: int, *, validated: bool = True) -> 
     """``execution``, ``validation`` and ``status``, each where something is known of it.
 
     Args:
-        outcome: The run.
         flops: Operations of the problem, as far as its results are wanted.
         validated: Whether to say how the result compares.
     """

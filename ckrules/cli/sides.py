@@ -20,18 +20,6 @@ from ckrules.support.tables import count
 if TYPE_CHECKING:
     from ckrules.engine.rules.book import RuleBook
 
-HELP = """\b
-A side is one of
-  gfx942                  a GPU
-  2025.11                 a CK version
-  dispatcher              a profile
-  tiny, kernels.conf      a catalog, or a file of kernels
-  legal                   a stage, where --catalog names the catalog
-  my_rules.py:book        a RuleBook, or a function that returns one, in a
-                          Python file, which is executed
-  arch=gfx942,ck=2025.11  several of these, or any FIELD=VALUE
-"""
-
 
 def side_of(word: str, request: Request) -> Region:
     """The side that a word means, within the part of the space that the options select.

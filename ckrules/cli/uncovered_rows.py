@@ -34,7 +34,6 @@ def report_rows(
         path: The file of problems.
         books: The kinds of problem that there are.
         archs: The GPUs that are asked about; empty: all of the tables.
-        write: Writes the answer.
         untaken: Says which sizes no kernel for a GPU takes; None: nobody asks.
 
     Raises:
@@ -103,7 +102,6 @@ class _Answer:
             yield f"  … and {none - _SHOWN:,} more"
 
     def to_dict(self) -> dict[str, Any]:
-        """The form of JSON."""
         asked = {} if self.untaken is None else {"untaken": [*map(_sizes, sorted(self.untaken))]}
         return {
             "gpu": self._rows.gpu,

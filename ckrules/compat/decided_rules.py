@@ -21,9 +21,6 @@ class DecidedRules:
     """The rules of one variant that the given fields decide.
 
     Args:
-        variant: The kind of kernel.
-        ck: The CK headers.
-        profile: The rule set.
         fields: The fields that every question gives; rules on others are left out.
 
     Raises:

@@ -107,7 +107,6 @@ class ArchFilter:
         gpu_arch: The GPU, in any case; target features behind a colon do not matter.
         strict_mode: Whether an unknown GPU is an error; otherwise all of its kernels pass with
             a warning, as upstream has it.
-        ck: The CK headers.
         profile: The rules that answer: ``legal``, or ``dispatcher`` for upstream's own.
 
     Raises:

@@ -39,7 +39,6 @@ class Validation:
         operation: ``gemm``, ``gemm_multi_d`` or ``gemm_preshuffle``.
         trait: Pipeline, epilogue, scheduler, three pads and persistent, as upstream's builders
             combine them; None: what a call names.
-        ck: The CK headers.
         profile: The rules that answer: ``legal``, or ``tile_engine`` for upstream's own.
         further: Further fields of all kernels, such as ``permute_n``.
 
@@ -97,12 +96,8 @@ class Validation:
 
         Args:
             tile: The nine sizes, in the order of the arguments of `is_tile_config_valid`.
-            a_datatype: The type of A.
-            b_datatype: The type of B.
-            c_datatype: The type of C.
             pipeline: The pipeline, where no trait is named.
             layout: Letters of A, B and C, and of D.
-            gpu_target: The GPU.
             first: Whether one reason is enough.
         """
         types = a_datatype if a_datatype == b_datatype else f"{a_datatype}_{b_datatype}"

@@ -30,7 +30,6 @@ class PreshuffleValidation(tile_engine.Validation):
         warp_tile_m: int, warp_tile_n: int, warp_tile_k: int, a_datatype: str, b_datatype: str,
         c_datatype: str, pipeline: str, gpu_target: str, trait_name: str | None = None,
     ) -> bool:  # fmt: skip
-        """Whether a kernel with this tile is answered with yes."""
         return super().is_tile_config_valid(
             tile_m, tile_n, tile_k, warp_m, warp_n, warp_k, warp_tile_m, warp_tile_n, warp_tile_k,
             a_datatype, b_datatype, c_datatype, pipeline, "rcr", gpu_target, trait_name,

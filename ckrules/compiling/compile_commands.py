@@ -122,8 +122,4 @@ def _object(recipe: Recipe) -> Sequence[str]:
     return ("-fPIC", recipe.optimize, "-c")
 
 
-_ARTIFACT_FLAGS = {
-    Artifact.DEVICE: _device,
-    Artifact.HOST: _host,
-    Artifact.OBJECT: _object,
-}
+_ARTIFACT_FLAGS = {Artifact.DEVICE: _device, Artifact.HOST: _host, Artifact.OBJECT: _object}

@@ -113,7 +113,6 @@ def _let_go(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float, used: float) -> Ran:
-    """How a process ends, of itself or at its limit."""
     step = min(1.0, timeout / 10)
     work, following = usage.GroupUsage(timeout, step), time.monotonic() + step
     while True:

@@ -77,7 +77,6 @@ def _one(place: str, home: str | None) -> Iterator[ManifestEntry]:
 
 
 def _stem(name: str) -> str:
-    """A kernel's name from that of one of its files."""
     for artifact in Artifact:
         if name.endswith(artifact.suffix):
             return name.removesuffix(artifact.suffix)

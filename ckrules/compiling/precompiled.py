@@ -99,7 +99,6 @@ class SharedHeaders:
         Where there are any, the folder of the compilation must not hold the runtime's headers.
 
         Args:
-            task: The task.
             tools: What compiles it here.
             coming: How many such tasks there are in all, as far as that is known.
         """

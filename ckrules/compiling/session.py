@@ -101,7 +101,6 @@ class _Running:
         self.progress(seconds)
 
     def done(self, result: Result, seconds: float) -> None:
-        """Counts a stored result."""
         if result.status == BuildStatus.OK:
             self.summary.built += 1
         else:

@@ -236,7 +236,6 @@ def find(
     """The toolchain of a CK release, or the first thing it lacks.
 
     Args:
-        ck: The release.
         compiler: A compiler by name; None: the first.
         tree: The include folder of a CK tree that is not in the toolchain folder.
         arch: The GPU that the compiler has to know; None: any.

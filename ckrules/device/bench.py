@@ -32,8 +32,6 @@ class BenchSession(ValidationSession):
         kernels: What to run; those that are not built are left out.
         problems: On what; None: the smoke set of each kernel.
         devices: Where; a process for each.
-        options: How.
-        runs: The database.
         retry: Whether runs that failed are not known.
         predictor: The rule book's opinion.
     """

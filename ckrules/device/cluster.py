@@ -211,11 +211,7 @@ def _look(device: str) -> tuple[str, Discovery]:
 
 
 def _work(
-    place: tuple[str, int],
-    given: tuple[Any, ...],
-    job: Job,
-    made: str,
-    files: Mapping[str, bytes],
+    place: tuple[str, int], given: tuple[Any, ...], job: Job, made: str, files: Mapping[str, bytes]
 ) -> Done:
     """On a worker: one job on one of its devices."""
     import distributed

@@ -43,8 +43,6 @@ _UNITS = 3
 
 @dataclass
 class _Module:
-    """A loaded code object."""
-
     program: Program
     base: int
 

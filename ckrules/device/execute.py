@@ -60,7 +60,6 @@ class Runner:
     """Runs jobs on one device.
 
     Args:
-        device: An open device.
         phase: Told what is about to happen, so that a watcher can say where a job ended.
     """
 
@@ -233,7 +232,6 @@ class _Memory:
             self._device.write(at, self._guards[name])
 
     def read(self, name: str) -> bytes:
-        """The content of a buffer."""
         return self._device.read(self.addresses[name], self.sizes[name])
 
     def left_out(self, tensor: Tensor) -> NDArray[np.bool_] | None:
@@ -266,7 +264,6 @@ class _Memory:
         return bool((between(tensor, self.read(tensor.name)) != clean).any())
 
     def refill(self, name: str, value: int) -> None:
-        """Sets every byte of a buffer."""
         self._device.fill(self.addresses[name], value, self.sizes[name])
 
     def overruns(self) -> list[str]:

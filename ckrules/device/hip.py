@@ -225,7 +225,6 @@ def call(hip: Any, name: str, *args: Any) -> Any:
 
 
 def _error_message(hip: Any, status: Any) -> str:
-    """A HIP error in its own words."""
     try:
         text = hip.hipGetErrorString(status)
         text = text[-1] if isinstance(text, tuple) else text

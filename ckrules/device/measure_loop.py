@@ -34,10 +34,7 @@ class ToolchainBuilder:
     def build(self, folder: Path) -> None:
         """Compiles what is not known yet; raises `MissingToolError` if there is no toolchain."""
         jobs = executors.default_jobs()
-        with (
-            Results(folder / FILE) as results,
-            executors.executor("local", jobs) as (pool, width),
-        ):
+        with Results(folder / FILE) as results, executors.executor("local", jobs) as (pool, width):
             BuildSession(folder, BuildOptions()).run(results, pool, width)
 
     def failed(self, folder: Path) -> set[str]:
@@ -68,9 +65,7 @@ class Workshop:
     Args:
         home: The folder of kernels, builds and the results database.
         books: The rule books of the kernels' version.
-        problem: The problem.
         devices: Where kernels are timed.
-        options: How.
         runs: The folder's results database.
         builder: What builds the folder's kernels.
 

@@ -76,8 +76,6 @@ def discover(device: str = registry.DEFAULT, timeout: float = OPEN_LIMIT) -> Dis
 
 @dataclass
 class _Worker:
-    """One process and what it is doing."""
-
     index: int
     log: Path
     process: Any = None
@@ -92,7 +90,6 @@ class _Worker:
     last: str = ""
 
     def enter(self, phase: Phase) -> None:
-        """Notes a phase and when it began."""
         self.phase, self.since = phase, time.monotonic()
 
 

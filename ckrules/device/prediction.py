@@ -45,9 +45,6 @@ class WrongSums:
     """The rules by which one kernel takes problems and computes something else.
 
     What of their conditions the kernel alone decides is decided once.
-
-    Args:
-        kernel: The kernel.
     """
 
     def __init__(self, kernel: ManifestEntry) -> None:

@@ -13,10 +13,7 @@ from ckrules.support.errors import UsageError, raised, unknown
 DEFAULT = "hip"
 """The device that is used where none is named."""
 
-_BUILT_IN = {
-    DEFAULT: "ckrules.device.hip:HipPlugin",
-    "cpu": "ckrules.device.cpu:CpuPlugin",
-}
+_BUILT_IN = {DEFAULT: "ckrules.device.hip:HipPlugin", "cpu": "ckrules.device.cpu:CpuPlugin"}
 
 
 def names() -> list[str]:

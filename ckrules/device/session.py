@@ -77,7 +77,6 @@ class ValidationSession:
         kernels: What to run; those that are not built are left out.
         problems: On what; None: the smoke set of each kernel.
         devices: Where; a kernel runs on devices of its GPU, or on those that take every GPU.
-        options: How.
         predictor: The rule book's opinion.
     """
 

@@ -33,8 +33,6 @@ def varied(kernel: ManifestEntry, count: int, seed: int) -> list[Problem]:
     not so many are found; none where problems are of another kind than dataclasses.
 
     Args:
-        kernel: The kernel.
-        count: How many.
         seed: The same seed gives the same problems.
 
     Raises:

@@ -62,11 +62,8 @@ def hover(
     configuration that cannot be read: what the field is.
 
     Args:
-        document: The text.
-        text: The line.
         line: Its number.
         column: The place on it.
-        books: The rule books.
         about: A line about a word.
     """
     name = next((w[0] for w in _NAME.finditer(text) if w.start() < column <= w.end()), "")
@@ -111,7 +108,6 @@ def proposals(
         text: The line as it is now.
         line: Its number.
         column: Where something is typed.
-        books: The rule books.
         about: A line about a word.
     """
     before = text[: column - 1]

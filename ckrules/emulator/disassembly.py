@@ -48,7 +48,6 @@ def knows(program: Path, code: bytes, gpu: str) -> bool:
     Args:
         program: An ``llvm-objdump``.
         code: Any code object for AMD GPUs: the program lists its GPUs for a file only.
-        gpu: The GPU.
     """
     if program not in _known:
         _known[program] = _listed(program, code)

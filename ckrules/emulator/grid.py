@@ -63,7 +63,6 @@ class Plan:
 
     Args:
         orders: A launch is run once in each; later runs must give what the first gave.
-        seed: Of random orders and samples.
         sample: Columns of blocks to run, None for all. Blocks that differ only along z belong
             together, since they may add to the same results.
         jobs: Processes.

@@ -34,7 +34,6 @@ class Launch:
     Args:
         program: The code object's.
         base: Where its image is loaded.
-        kernel: The kernel.
         grid: Blocks.
         block: Threads of a block.
         kernarg: The address of the arguments.

@@ -48,7 +48,6 @@ class Lds:
     """LDS of a chunk of blocks, one row each.
 
     Args:
-        blocks: How many.
         size: Bytes of each block.
         unit: Bytes of the parts that accesses are told apart by: 1, 2 or 4.
         report: Told of faults.

@@ -48,7 +48,6 @@ class Shared:
     """What all blocks of a launch share.
 
     Args:
-        memory: The device's memory.
         writers: Who wrote each byte of memory: one more than the wave's number in the whole grid,
             `ATOMIC`, `SEVERAL`, or 0.
         lock: Held while memory is read and written in one go.
@@ -181,7 +180,6 @@ class Chunk:
 
         Args:
             order: Of waves between barriers.
-            seed: Of random order.
             apart: In random order blocks get ahead of each other, too: where they wait for each
                 other, what one may see of another depends on it.
 

@@ -20,7 +20,6 @@ def counts_by(space: Listing, fields: Sequence[str], bind: Callable[..., Any]) -
     """The number of points for each combination of the fields' values (see `Space.counts_by`).
 
     Args:
-        space: The points.
         fields: What they are counted by.
         bind: `Space.bind` of the space.
     """

@@ -78,7 +78,6 @@ class Pairs:
     """The pairs of levels of two factors that points of a space have.
 
     Args:
-        space: The points.
         factors: Factors, or names of fields.
 
     >>> from ckrules.engine.expr.variables import Bool, Int
@@ -168,10 +167,7 @@ class Pairs:
                 yield self._preferred(rows.point(at), prefer, dice)
 
     def _preferred(
-        self,
-        point: Point,
-        prefer: Callable[[Sequence[Point]], Point] | None,
-        dice: random.Random,
+        self, point: Point, prefer: Callable[[Sequence[Point]], Point] | None, dice: random.Random
     ) -> Point:
         if prefer is None:
             return point
@@ -253,7 +249,6 @@ class _Rows:
         return int(gains[at]), self, at
 
     def point(self, at: int) -> Point:
-        """A row as a point."""
         (found,) = self._part.codec.points({n: c[at : at + 1] for n, c in self._table.items()}, 1)
         return found
 

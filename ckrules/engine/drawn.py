@@ -31,10 +31,8 @@ class DrawnCounts:
     """Estimated counts, as `Facets.under` gives exact ones; None where no drawn point has a value.
 
     Args:
-        total: The points.
         by: For each variable the points of each code, 0 where there is none for certain.
         met: How many of the drawn points meet the conditions.
-        drawn: How many were drawn.
     """
 
     total: int
@@ -54,7 +52,6 @@ class DrawnFacets:
     Args:
         space: The points without the conditions, compiled as a whole.
         conditions: What they have to meet.
-        size: How many are drawn.
 
     Raises:
         UsageError: If the space itself is too hard to be compiled.

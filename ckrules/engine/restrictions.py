@@ -19,7 +19,6 @@ def book_of(rules: RuleBook | Space, *, bound: bool = True) -> RuleBook:
     Bare conditions become restrictions, numbered by their place as in `Space.violations`.
 
     Args:
-        rules: The book or space.
         bound: Whether values to which a variable is bound are one more rule (`bindings`).
 
     Raises:

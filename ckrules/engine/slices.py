@@ -193,7 +193,6 @@ class SpaceSlice(Listing, Sequence[Point]):
         return f"SpaceSlice({self.size:,} of {self.compile().count:,} points)"
 
     def tables(self, chunk: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """Tables of codes in compiled order with their numbers of rows, at most ``chunk`` each."""
         compiled = self.compile()
         for first in range(0, self.size, chunk):
             count = min(chunk, self.size - first)

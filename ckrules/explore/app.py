@@ -206,7 +206,6 @@ def never(asked: PageRequest) -> Response:
 
 
 def _value(asked: PageRequest) -> tuple[str, Value]:
-    """The value of a field that is asked about."""
     name, text = asked.given.get("field", ""), asked.given.get("value", "")
     if name not in asked.subject.domains:
         raise unknown("field", name[:80], asked.subject.domains)

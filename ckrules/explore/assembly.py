@@ -66,7 +66,6 @@ class AssembledKernel:
     """A code object.
 
     Args:
-        data: Its bytes.
         folder: Where it is, beside the sources that it is made from.
 
     Raises:
@@ -173,7 +172,6 @@ def built(results: Path, name: str, arch: str, digest: str | None) -> AssembledK
 
     Args:
         results: The results database, in the folder of the kernels.
-        name: The kernel's name.
         arch: Its GPU, whose folder it may be in.
         digest: What its contents were.
     """

@@ -41,7 +41,6 @@ class FieldChoice:
 
     Args:
         chosen: The values of each field that is held.
-        where: The condition.
         scope: What is another than at the start: see `ckrules.explore.site`.
 
     >>> choice = FieldChoice({"pipeline": ("mem",)}, "tile_m >= 64")

@@ -23,8 +23,6 @@ class FastestSearch:
 
     Args:
         region: The kernels that are searched.
-        books: Their rule books.
-        n: How many are wanted.
 
     >>> from ckrules.kernels.books import Books
     >>> from ckrules.kernels.selection import select

@@ -143,7 +143,6 @@ def of_kernel(kernel: KernelPage, kind: str) -> bytes:
     """A picture of one kernel as a file.
 
     Args:
-        kernel: The kernel.
         kind: A key of `ckrules.pictures.lds.KINDS`.
 
     Raises:

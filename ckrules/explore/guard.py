@@ -37,7 +37,6 @@ class Guard:
     """Lets requests through to an application that come from the page itself.
 
     Args:
-        app: The application.
         port: The port that it is served at.
         token: What the first address must have.
     """

@@ -36,7 +36,6 @@ def read(text: str, books: Books, arch: str | None = None) -> Config:
 
     Args:
         text: ``NAME@GPU``, a name, or a JSON object.
-        books: The rule books.
         arch: The GPU where the text names none.
 
     Raises:

@@ -71,7 +71,6 @@ class KernelPage:
 
     Args:
         subject: Whose rules, GPUs and results are meant.
-        config: The kernel.
     """
 
     def __init__(self, subject: Subject, config: Config) -> None:

@@ -118,8 +118,6 @@ def kernels(
         subject: Whose kernels.
         choice: What has been chosen of them.
         kind: A key of `LISTS`.
-        n: How many.
-        seed: Of drawn ones.
         search: What looks for the fastest ones.
 
     Raises:

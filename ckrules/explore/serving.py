@@ -50,7 +50,6 @@ def serve(site: Site, place: socket.socket, token: str, ready: Callable[[], None
     """Serves the pages until a signal ends it.
 
     Args:
-        site: What is shown.
         place: Where it listens.
         token: What the first address must have.
         ready: Called when requests are answered.

@@ -55,7 +55,6 @@ class Subject:
     """A part of a space with its rules.
 
     Args:
-        region: The part.
         books: The rule books that it comes from; None for a space whose points are not kernels.
         title: The part in words.
         options: The options of the command line that ask for it, each with its values.

@@ -22,7 +22,6 @@ class Applicability:
 
     Args:
         text: The problem, such as ``N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1``.
-        books: CK version and GPUs.
 
     Raises:
         UsageError: For what is not a problem of any kernel, or a size that the rules do not know.
@@ -82,9 +81,6 @@ class Applicability:
 
 class OwnProblems:
     """Says which problem rules kernels break with sizes of their own, as rows of tables have them.
-
-    Args:
-        books: CK version and GPUs.
 
     >>> from ckrules.constraints import book
     >>> from ckrules.kernels.books import Books

@@ -12,9 +12,6 @@ class BlockMap:
     Sizes are along M, N and K, in elements; waves are numbered with N fastest.
 
     Args:
-        block: The block tile.
-        waves: The number of waves.
-        warp: The warp tile.
         in_order: Whether a wave's warp tiles lie in C as they lie in the tile.
         names: What A, B and C are called.
         axes: What M, N and K are called.

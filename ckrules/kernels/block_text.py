@@ -16,7 +16,6 @@ def tile_lines(tile: BlockMap, lanes: int) -> Iterator[str]:
     """How a block tile is divided among waves, and which of them computes which warp tile.
 
     Args:
-        tile: The block tile.
         lanes: The lanes of a wave.
 
     >>> for line in tile_lines(BlockMap((64, 32, 32), (2, 1, 1), (32, 32, 8)), 64):

@@ -176,9 +176,7 @@ class Family:
         """Lines that draw a kernel, None if there is no picture of this family's.
 
         Args:
-            point: The configuration.
             known: Its derived quantities.
-            gpu: Its GPU.
         """
         from ckrules.kernels.block_text import product_lines
 
@@ -195,7 +193,6 @@ class Family:
         Args:
             point: A legal configuration.
             words: The family's words, of the version of the headers.
-            gpu: Its GPU.
         """
         return f"the way of {self.name} kernels through LDS is not modelled"
 
@@ -203,7 +200,6 @@ class Family:
         """The value of a field that a word means: case, ``-`` and ``_`` do not matter.
 
         Args:
-            name: The field.
             word: What was written; it is the answer where it means nothing.
             values: The field's values.
 

@@ -18,21 +18,10 @@ from ckrules.kernels.parts import Naming, ParsedName
 from ckrules.support.errors import UsageError, unknown
 
 __all__ = [
-    "LONGEST",
-    "KernelNameError",
-    "ParsedName",
-    "beginnings",
-    "format_name",
-    "is_plain",
-    "naming_of",
-    "parse_name",
-    "plain",
-    "prefixes",
-    "rule_set_spelling",
-    "strip_file_decoration",
-    "styled_name",
-    "styles",
-]
+    "LONGEST", "KernelNameError", "ParsedName", "beginnings", "format_name", "is_plain",
+    "naming_of", "parse_name", "plain", "prefixes", "rule_set_spelling",
+    "strip_file_decoration", "styled_name", "styles",
+]  # fmt: skip
 
 LONGEST = 200
 """Characters that a kernel's name may have: the names of all its files have to fit a folder."""

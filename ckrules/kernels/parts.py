@@ -131,7 +131,6 @@ class Problems(Protocol):
         """Whether the problem is of the form that the kernel computes at all (its dimensions).
 
         Args:
-            config: The kernel's configuration.
             problem: A problem of any family.
         """
 

@@ -20,10 +20,7 @@ from ckrules.kernels.parts import Problems
 
 
 def book(
-    variant: str | None = None,
-    *,
-    ck: str = library.DEFAULT_CK,
-    gpus: Sequence[Gpu] | None = None,
+    variant: str | None = None, *, ck: str = library.DEFAULT_CK, gpus: Sequence[Gpu] | None = None
 ) -> RuleBook:
     """The rules on problems for a variant's family.
 

@@ -23,15 +23,11 @@ _TRUTH |= {"false": False, "off": False, "no": False, "0": False}
 
 
 def select(
-    books: Books,
-    given: Mapping[str, Any],
-    where: Sequence[str] = (),
-    family: str | None = None,
+    books: Books, given: Mapping[str, Any], where: Sequence[str] = (), family: str | None = None
 ) -> Region:
     """The part of the space in which each field has one of the given values.
 
     Args:
-        books: The rules.
         given: A value or a list of values by field.
         where: Conditions over fields and derived quantities, as text.
         family: The family of which all variants are meant where none is given (default: the

@@ -149,8 +149,6 @@ class Timing(Protocol):
         Args:
             kernels: A `ckrules.output.columns.Column` for each of `quantities`.
             problem: A problem of the family that all kernels fit.
-            gpu: The GPU of all kernels.
-            product: The product that carries it.
 
         Raises:
             UsageError: If nothing is known of the GPU's speeds.

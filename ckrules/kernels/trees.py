@@ -15,8 +15,7 @@ from pathlib import Path
 from ckrules.arch import CK_VERSIONS
 from ckrules.support.errors import UsageError
 
-_CONV = "ops/grouped_convolution"
-_OLDEST = f"{_CONV}/kernel/grouped_convolution_backward_data_kernel.hpp"
+_OLDEST = "ops/grouped_convolution/kernel/grouped_convolution_backward_data_kernel.hpp"
 _RELEASED = {"e6acade50436": "2025.11"}
 """Contents of ``ck_tile`` that are a version's own, by their digest."""
 
@@ -35,52 +34,16 @@ class Mark:
     """Codes of rules that begin or change with it."""
 
 
-MARKS = (
-    Mark(
-        "2026.06", f"{_CONV}/utils/grouped_convolution_utils.hpp", ("ExplicitGemm",),
-        "explicit GEMMs of convolutions", ("OP007", "OP008"),
-    ),
-    Mark(
-        "2026.06", "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp",
-        ("NumWarps == 8", "Use8WarpSchedule"),
-        "compv3's schedule of eight waves",
-        ("GEMM071", "GPROB028", "PROB023", "QPROB009", "SPROB040"),
-    ),
-    Mark(
-        "2026.06", "ops/epilogue/cshuffle_epilogue.hpp", ("EightWave",),
-        "cshuffle's blocks of eight waves", ("EPI011",),
-    ),
-    Mark(
-        "2026.06", "core/algorithm/static_encoding_pattern.hpp", ("X0 * X1 * X2 == XPerTile",),
-        "loads of wide rows in several passes", ("EPI007", "VEC005"),
-    ),
-    Mark(
-        "2026.06", "ops/gemm.hpp", ("streamk_gemm_coherency.hpp",),
-        "stream-K's coherent partial sums", ("GEMM072", "SK003"),
-    ),
-    Mark(
-        "2026.06", "ops/fmha/kernel/fmha_fwd_kernel.hpp", ("kHasSink",),
-        "attention's sinks", ("FMHA060", "FMHA064"),
-    ),
-    Mark(
-        "2026.06", "ops/fmha/pipeline/block_fmha_pipeline_problem.hpp", ("kPageBlockSize",),
-        "pages of batch prefill", ("FMHA073", "FMHA074", "FMHA075", "FMHA076", "FMHA077"),
-    ),
-    Mark(
-        "2026.06", "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async_trload.hpp",
-        ("kM0 > 64",),
-        "attention's K whole from 65 rows of Q on",
-        ("FMHA049", "FMHA050", "FMHA051", "FMHA052", "FMHA056"),
-    ),
-    Mark(
-        "2026.09", "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp", ("Use8WarpSchedule",),
-        "compv3's schedule by GPU", ("GPROB028", "PROB023", "QPROB009", "SPROB040"),
-    ),
-    Mark(
-        "2026.09", "ops/fmha/pipeline/tile_fmha_shape.hpp", ("Headdim == 80",),
-        "heads of 80 of attention", ("FMHA003",),
-    ),
-)  # fmt: skip
+@lru_cache(maxsize=1)
+def marks() -> tuple[Mark, ...]:
+    """Every mark, in the order of versions: ``marks.toml``."""
+    import tomllib
+
+    text = Path(__file__).with_name("marks.toml").read_text(encoding="utf-8")
+    return tuple(
+        Mark(**{**said, "words": tuple(said["words"]), "rules": tuple(said["rules"])})
+        for said in tomllib.loads(text)["mark"]
+    )
 
 
 @dataclass(frozen=True)
@@ -147,7 +110,7 @@ def read_tree(include: Path) -> CkTree:
         raise UsageError(
             f"{include}: these headers have no backward data kernel; expected CK 2025.11 or newer"
         )
-    found = [(mark, has) for mark in MARKS if (has := _has(include, mark)) is not None]
+    found = [(mark, has) for mark in marks() if (has := _has(include, mark)) is not None]
 
     def astray(ck: str) -> Sequence[Mark]:
         return [mark for mark, has in found if has != (mark.since <= ck)]

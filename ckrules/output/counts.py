@@ -31,12 +31,7 @@ def rows_of(by: Sequence[str], groups: Sequence[Group] | None) -> list[dict[str,
 
 
 def render_groups(
-    by: Sequence[str],
-    count: int,
-    groups: Sequence[Group] | None,
-    form: str,
-    *,
-    bars: int = 0,
+    by: Sequence[str], count: int, groups: Sequence[Group] | None, form: str, *, bars: int = 0
 ) -> str:
     """The groups, or without them the count alone, as ``table``, ``jsonl`` or ``csv``.
 

@@ -28,9 +28,7 @@ def show(
     """Prints a chunk as a table.
 
     Args:
-        chunk: The rows.
         title: The line below the table, or nothing.
-        color: Whether to use colours.
         brief: Shortens the table: the fields of a group share a column, fields with a default
             are named in one column where they differ from it, and what is the same in all rows
             stands above. Without it every column is shown as it is.

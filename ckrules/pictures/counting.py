@@ -22,10 +22,6 @@ MOST = 40
 def by_value(space: Space, name: str) -> Bars | Nothing:
     """How many points of a space have each value of a field or derived quantity.
 
-    Args:
-        space: The points.
-        name: The field.
-
     Raises:
         UnknownNameError: For a field that does not exist, with near matches.
 

@@ -101,7 +101,6 @@ def inline(picture: Picture, key: str = "p") -> str:
     """The picture as an ``<svg>`` for a page, which decides its colours and its width.
 
     Args:
-        picture: What it shows.
         key: Letters and digits before its ids, so that several pictures fit one page.
 
     Raises:
@@ -239,7 +238,6 @@ def _whole(values: Sequence[float]) -> bool:
 
 
 def _between(least: float, most: float) -> list[float]:
-    """A few whole numbers from one to another."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(6, integer=True).tick_values(least, most)

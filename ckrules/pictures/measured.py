@@ -27,8 +27,6 @@ def of_results(
     Args:
         rows: The runs, as `ckrules.device.store.Runs.records` gives them.
         books: The rule books by which configurations are read.
-        ranker: What predicts times.
-        product: The product of the GPU.
     """
     title = "predicted against measured times"
     try:

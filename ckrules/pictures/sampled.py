@@ -28,7 +28,6 @@ def parallel(
     """Configurations as lines over the fields of which they have several values.
 
     Args:
-        points: The configurations.
         names: The fields that axes are made of, the first `AXES` that tell them apart.
         color: The field that colours the lines; none: the first axis.
 

@@ -150,7 +150,6 @@ class Parallel:
     """Configurations as lines over parallel axes.
 
     Args:
-        axes: The fields.
         rows: For each configuration the position of its value on each axis.
         groups: What each configuration is coloured by.
         field: The field that says the groups.

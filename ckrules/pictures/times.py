@@ -41,14 +41,9 @@ def tiles(
 
     Args:
         region: A part of the space of one variant and GPU.
-        books: The rule books of its version.
         problem: A problem of the variant.
-        ranker: What predicts times.
         x: The field of the columns.
         y: The field of the rows.
-        product: The product of the GPU.
-        draw: How many kernels are drawn.
-        seed: Of the draw.
     """
     title = f"predicted time by {y} and {x}"
     try:
@@ -119,9 +114,7 @@ def roofline(
 
     Args:
         ranking: The kernels, of one variant and GPU.
-        books: The rule books of their version.
         problem: The problem that they were ranked on.
-        product: The product of the GPU.
     """
     title = f"roofline of {len(ranking.kernels):,} ranked kernels"
     if not ranking.kernels:

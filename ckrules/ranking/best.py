@@ -105,12 +105,9 @@ def best(
 
     Args:
         region: A part of the space of one variant and GPU.
-        books: The rule books of its version.
-        n: How many.
         problem: A problem of the variant; None for the usual ones of its family.
         ranker: What predicts times (default: `Ranker`).
         sample: How many kernels a search begins with.
-        seed: Of the sample.
         told: Called with 1 after each of the `comparable` parts, which may take seconds.
         heard: Called with what has been found until now, at first as soon as there is something
             and then at most every `HEARD` seconds.

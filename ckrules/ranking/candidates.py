@@ -39,7 +39,6 @@ class Candidates:
 
     Args:
         region: A part of the space of one variant and GPU.
-        books: The rule books of its version.
         problem: A problem of the variant.
 
     Raises:
@@ -153,8 +152,6 @@ class Candidates:
 
         Args:
             limit: Of more kernels, so many are drawn uniformly.
-            seed: Of the draw.
-            product: The product of the GPU.
             part: The part of `space` that they are of; None: all of it.
         """
         domains = (self.space if part is None else part).domains

@@ -28,8 +28,6 @@ class KernelTable:
     Args:
         books: The rule books of the kernels' version.
         columns: A column for each quantity of the family's `Timing`.
-        gpu: The GPU of all of them.
-        product: The product that carries it.
     """
 
     books: Books

@@ -56,7 +56,6 @@ def read(
     """The measurements of a file, by problem, in the file's order.
 
     Args:
-        path: A CSV file.
         books: What the fields of kernels may be; measured kernels need not be legal.
         arch: The GPU of rows that name none.
         variant: The variant of rows that name none.

@@ -277,7 +277,6 @@ def _odd(word: str) -> Any:
 
 
 def _said(value: Any) -> str:
-    """A value in few words."""
     if value is None:
         return "missing"
     if isinstance(value, list):

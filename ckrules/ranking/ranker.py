@@ -83,10 +83,7 @@ class Ranker:
         self._spoken: set[bool] = set()
 
     def rank(
-        self,
-        tables: Iterable[tuple[KernelTable, Sequence[Point]]],
-        problem: Any,
-        limit: int = 10,
+        self, tables: Iterable[tuple[KernelTable, Sequence[Point]]], problem: Any, limit: int = 10
     ) -> Ranking:
         """The fastest kernels on a problem.
 

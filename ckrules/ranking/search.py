@@ -58,9 +58,6 @@ class Search:
     """One search.
 
     Args:
-        candidates: The kernels that accept the problem.
-        ranker: What predicts times.
-        product: The product of the GPU.
         seed: Of the sample: the same seed finds the same kernel.
         limit: How many of the fastest kernels are kept for the answer.
     """
@@ -124,7 +121,6 @@ class Search:
         """Searches until no neighbour is faster, or a budget is used up.
 
         Args:
-            sample: How many kernels are drawn.
             kernels: The maximum number of kernels to look at.
             seconds: No round begins later than this.
             start: Kernels that are good elsewhere; those of this space are looked at first.
@@ -249,7 +245,6 @@ class Search:
         return found
 
     def _judged(self, chunks: Iterable[Codes]) -> Few:
-        """The fastest of some kernels."""
         best = Few.none(len(self._space.names))
         for codes in map(self._allowed, chunks):
             best = best.merged(Few(self._times(codes), codes)).sorted().rows(slice(self._kept))

@@ -190,7 +190,6 @@ class MeasuredSearch:
         return np.asarray((found[:, kept] - found[:, kept].mean(axis=0)) / spread[kept])
 
     def _neighbours(self) -> Sequence[Ranked]:
-        """Kernels that differ from the fastest one in one field."""
         timed = [t for t in self._tried.values() if t.microseconds is not None]
         if not timed:
             return []
@@ -199,7 +198,6 @@ class MeasuredSearch:
         return self._ranked([p for p in near if self._key(p) not in self._pool])
 
     def _ranked(self, points: Sequence[Point]) -> list[Ranked]:
-        """The kernels with their predicted times, in the order given."""
         if not points:
             return []
         candidates = self.search.candidates

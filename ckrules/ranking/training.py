@@ -149,8 +149,6 @@ def train(
 
 
 class _Training:
-    """One training under way: targets and rows, by problem."""
-
     def __init__(
         self,
         samples: Samples,

@@ -105,7 +105,6 @@ def read_winners(path: Path | str, books: Books, arch: str = "") -> Winners:
     """The rows of a table, those left out counted.
 
     Args:
-        path: A CSV file.
         books: What the fields of kernels may be.
         arch: The GPU of rows that name none.
 

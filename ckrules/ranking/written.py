@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 #: The columns of a problem in upstream's benchmarks of grouped convolutions (rocm-libraries,
 #: tile_engine/ops/grouped_conv, training_data_forward_bf16_20.csv).
-SIZES = (
-    *("N", "C", "K", "G", "Hi", "Wi", "Y", "X"),
-    *("stride_h", "stride_w", "pad_h", "pad_w"),
-)
+SIZES = ("N", "C", "K", "G", "Hi", "Wi", "Y", "X", "stride_h", "stride_w", "pad_h", "pad_w")
 TILE = ("tile_m", "tile_n", "tile_k", "pipeline")
 COLUMNS = ("set", "problem", *SIZES, *TILE, "latency_us", "kernel", "arch", "variant")
 """Upstream's columns, then what says the whole kernel."""

@@ -8,15 +8,6 @@ from ckrules.readers.entries import Context, Edit, Entry, Place, Remark, Unreada
 from ckrules.readers.inputs import Input, InputReading, formats, read_input
 
 __all__ = [
-    "Census",
-    "Context",
-    "Edit",
-    "Entry",
-    "Input",
-    "InputReading",
-    "Place",
-    "Remark",
-    "UnreadableText",
-    "formats",
-    "read_input",
-]
+    "Census", "Context", "Edit", "Entry", "Input", "InputReading", "Place", "Remark",
+    "UnreadableText", "formats", "read_input",
+]  # fmt: skip

@@ -34,7 +34,6 @@ def load_catalog(name: str, books: Books, archs: Sequence[str] | None = None) ->
 
     Args:
         name: One of `ckrules.constraints.catalogs.names`, or the path of a file.
-        books: CK version and GPUs.
         archs: The GPUs of configurations that name none, in any spelling.
 
     Raises:

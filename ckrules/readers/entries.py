@@ -76,8 +76,6 @@ class Entry:
     """One configuration; ``locate`` gives the place of a field where the source writes it.
 
     Args:
-        config: The configuration.
-        place: Where it stands.
         locate: The place of a field's value, None where the source does not write it.
         rewrite: The edit that gives a field another value, None where the format cannot say it.
         label: What the source itself calls the configuration: a name or number.
@@ -170,9 +168,7 @@ def entry_from_name(
     """The entry that a kernel's name makes.
 
     Args:
-        text: The name.
         context: What readers know.
-        place: Where it stands.
         spread: Whether it stands there letter by letter, so that each part has its own place.
     """
     try:

@@ -60,7 +60,6 @@ class Input:
     """An argument of a command, taken apart once: see `Input.of`.
 
     Args:
-        argument: The argument itself.
         name: What messages call it.
         path: Its file; empty for a kernel's name, a JSON object and standard input.
         pointer: The JSON pointer of the part that is meant; empty for all.

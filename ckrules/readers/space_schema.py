@@ -95,7 +95,6 @@ def _kernel_tuner() -> JsonSchema:
 
 
 def _object(**properties: JsonSchema) -> JsonSchema:
-    """An object that has these keys, and may have others."""
     return {"type": "object", "required": list(properties), "properties": properties}
 
 

@@ -30,7 +30,6 @@ class TableRow:
     Args:
         source: The name of the file.
         number: The line's number.
-        text: The line.
         cells: The cells by column; those of a column without a name are left out.
     """
 

@@ -29,7 +29,6 @@ class RowChecks:
 
     Args:
         table: What its columns mean.
-        source: Its name.
         census: What the run has read so far.
         gpus: The known GPUs by name.
     """

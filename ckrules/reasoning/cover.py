@@ -130,10 +130,7 @@ class Kernels:
     """
 
     def __init__(
-        self,
-        book: RuleBook,
-        kernels: Iterable[Mapping[str, Value]],
-        problem_fields: Sequence[str],
+        self, book: RuleBook, kernels: Iterable[Mapping[str, Value]], problem_fields: Sequence[str]
     ) -> None:
         self.names = several("problem_fields", problem_fields)
         for name in self.names:

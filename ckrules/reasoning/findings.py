@@ -50,7 +50,4 @@ class LintReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The form of JSON outputs."""
-        return {
-            "findings": [f.to_dict() for f in self.findings],
-            "undecided": list(self.undecided),
-        }
+        return {"findings": [f.to_dict() for f in self.findings], "undecided": list(self.undecided)}

@@ -33,13 +33,7 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.engine.rules.conditions import condition_over
 from ckrules.engine.space import Space
 from ckrules.reasoning.codes import CODES
-from ckrules.reasoning.conflict import (
-    PROOFS,
-    Assumptions,
-    Conflict,
-    FixedField,
-    minimal,
-)
+from ckrules.reasoning.conflict import PROOFS, Assumptions, Conflict, FixedField, minimal
 from ckrules.reasoning.decider import Decider
 from ckrules.reasoning.findings import Finding, LintReport
 from ckrules.reasoning.near import NEAR, NearPoints
@@ -248,7 +242,6 @@ class _Lint:
         return answer is None
 
     def _neighbours(self, point: Point) -> list[Point]:
-        """The legal points of the region that differ from one in a field at most."""
         near = [point]
         for name, values in self.domains.items():
             near += [{**point, name: v} for v in values if v != point[name]]
@@ -383,7 +376,6 @@ class _Lint:
                 yield Finding("LINT006", r.code, text, (r,), None, point)
 
     def unread_fields(self) -> Iterator[Finding]:
-        """Fields that no rule reads."""
         read = set().union(*(r.condition.support for r in self.book.rules))
         for name in self.book.fields:
             if name not in read:
@@ -438,7 +430,6 @@ def _divisors(root: Expr) -> list[Expr]:
 
 
 def _examples(book: RuleBook) -> list[Point]:
-    """The accepted and rejected examples of all rules that make full points."""
     found: list[Point] = []
     for r in book.rules:
         for accepted in (True, False):

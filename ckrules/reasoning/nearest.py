@@ -171,7 +171,6 @@ def fix(
     Args:
         book: The rules, or a space, whose restrictions are then named.
         point: A full point, legal or not (a legal one is its own only fix).
-        n: How many.
         keep: Fields that keep their value, or one field.
         weights: What changing a field costs, an integer from 1 (default: `Vocabulary.cost`).
         timeout: Seconds for the solver.
@@ -238,10 +237,7 @@ def _listed(
 
 
 def _obstacle(
-    book: RuleBook,
-    full: Mapping[str, Value],
-    kept: Sequence[str],
-    timeout: float,
+    book: RuleBook, full: Mapping[str, Value], kept: Sequence[str], timeout: float
 ) -> Conflict:
     """Why no legal point keeps the fields."""
     held = [FixedField(n, (full[n],)) for n in kept]

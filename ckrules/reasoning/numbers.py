@@ -22,10 +22,7 @@ _SIDES = {"le": (0, 1), "lt": (0, 1), "ge": (1, 0), "gt": (1, 0)}
 
 
 def numbers_of(
-    conflict: Conflict,
-    asked: Assumptions,
-    domains: Mapping[str, Sequence[Any]],
-    timeout: float,
+    conflict: Conflict, asked: Assumptions, domains: Mapping[str, Sequence[Any]], timeout: float
 ) -> tuple[str, ...]:
     """A line for each rule of a conflict; none for a rule about which the solver is undecided.
 

@@ -78,7 +78,6 @@ def _of_json(path: str, data: bytes) -> Report:
 
 
 def _rules(tallies: _Tallies) -> list[ReportSection]:
-    """Confirmed and refuted rejections, those of the most first."""
     order = sorted(tallies, key=lambda c: (-tallies[c][2], -tallies[c][0], c))
     asked = [c for c in order if tallies[c][0] or tallies[c][2]]
     silent = [c for c in order if c not in asked]
@@ -111,7 +110,6 @@ def _bars(unit: str, codes: Sequence[str], counts: Sequence[int]) -> Picture:
 
 
 def _differences(found: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> ReportSection:
-    """The configurations that came out otherwise than predicted."""
     if "differences" in found:
         rows = [[str(d["name"]), str(d["problem"] or ""), str(d["text"])]
                 for d in found["differences"]]  # fmt: skip

@@ -23,8 +23,6 @@ def of_sides(
     """The report of a difference, whose counts are exact.
 
     Args:
-        a: One side.
-        b: The other side.
         title: The part of the space that is compared, in words.
         told: Told of steps done, of `ckrules.reasoning.difference.STEPS`.
     """

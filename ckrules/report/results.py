@@ -27,8 +27,6 @@ def of_results(place: str, books: Books, ranker: Ranker, product: str | None = N
     Args:
         place: A folder of kernels, or a results database.
         books: The rule books by which configurations are read.
-        ranker: What predicts times.
-        product: The product of the GPU.
 
     Raises:
         ResultsError: If there are no results, or they cannot be read.
@@ -112,7 +110,6 @@ def _times(runs: Sequence[Mapping[str, Any]]) -> list[ReportSection]:
 
 
 def _short(name: str, most: int = 48) -> str:
-    """The end of a long name, in which kernels differ."""
     return name if len(name) <= most else f"…{name[1 - most :]}"
 
 

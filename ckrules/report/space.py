@@ -39,9 +39,6 @@ class PredictionOptions:
 
     Args:
         problem: A problem in words; empty: the first usual one of the family.
-        ranker: What predicts times.
-        product: The product of the GPU.
-        seed: Of every draw.
     """
 
     problem: str
@@ -60,10 +57,7 @@ def of_space(
     """The report of a part of a space.
 
     Args:
-        region: The part.
-        books: The rule books of its version.
         title: The part in words.
-        asked: How predictions are made.
         topics: How many candidates there are, and of each topic of the rules its letters, how many
             of what was left it removes, and its meaning; None where that is too hard to count.
     """
@@ -82,12 +76,7 @@ def of_space(
 
 
 def of_file(region: Region, seed: int) -> Report:
-    """The report of a space whose points are not kernels: counts, restrictions, points.
-
-    Args:
-        region: The space.
-        seed: Of every draw.
-    """
+    """The report of a space whose points are not kernels: counts, restrictions, points."""
     space = region.space
     count = space.count()
     facts = [("points", f"{count:,}"), ("restrictions", f"{len(region.book.rules)}")]
@@ -104,9 +93,6 @@ def of_catalog(listing: CatalogListing, stages: Mapping[str, str], books: Books,
     Args:
         listing: What it lists.
         stages: The stages, each with what it is.
-        books: The rule books of its version.
-        title: The selection in words.
-        asked: How predictions are made.
     """
     name = listing.catalog.name
     facts = [
@@ -232,10 +218,7 @@ def name_of(point: Mapping[str, Any]) -> str:
 
 
 def _predicted(
-    region: Region,
-    books: Books,
-    asked: PredictionOptions,
-    examples: Sequence[Mapping[str, Any]],
+    region: Region, books: Books, asked: PredictionOptions, examples: Sequence[Mapping[str, Any]]
 ) -> Iterator[ReportSection]:
     """LDS and registers, and times on a problem; or why nothing is known of them.
 

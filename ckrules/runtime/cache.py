@@ -121,7 +121,6 @@ class KernelCache:
             ]
 
     def _made(self) -> None:
-        """Makes the folder, if it is not there."""
         try:
             self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
             opening.own(self.place.resolve())
@@ -231,7 +230,6 @@ class KernelCache:
                     shutil.rmtree(path, ignore_errors=True)
 
     def _evict(self, newest: str) -> None:
-        """Removes entries beyond the limit."""
         self._sweep()
         entries = self.entries()
         sizes = {path: _size(path) for path in entries}

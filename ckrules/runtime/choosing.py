@@ -90,7 +90,6 @@ class Chooser:
     """Chooses among kernels of one GPU.
 
     Args:
-        kernels: The kernels.
         measured: What a results database knows of a problem and variant.
         model: The model of times, as `ckrules.ranking.ranker.Ranker` takes it.
         tables: The tables of kernels that were compared.
@@ -129,7 +128,6 @@ class Chooser:
         """The fastest kernel, as far as is known; on a padded problem if none takes it as it is.
 
         Args:
-            problem: The problem.
             wanted: Values that fields of the kernel must have.
 
         Raises:
@@ -175,7 +173,6 @@ class Chooser:
         return cost, candidate.runs.flops
 
     def _times(self, found: Sequence[_Candidate]) -> list[_Time]:
-        """What is known of each candidate's time."""
         times: list[_Time] = []
         unknown: dict[tuple[Problem, str, str], list[int]] = {}
         for i, c in enumerate(found):

@@ -255,7 +255,6 @@ class Dispatcher:
         Args:
             problem: As for `select`.
             variant: As for `select`.
-            count: How many kernels.
             where: Conditions on the kernels, as ``--where`` takes them, or one.
             ck: The CK release; None: that of the folder's kernels.
             wanted: Values of fields; all that say what is computed have to be given.

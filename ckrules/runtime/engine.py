@@ -40,7 +40,6 @@ class KernelCall:
         inputs: By tensor, the bytes that go to the device or the address where they are.
         outputs: By tensor, the address where the result goes; None: it is read back.
         stream: The stream; 0: the usual one.
-        timed: Whether to measure.
     """
 
     kernel: KernelFile
@@ -63,8 +62,6 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A kernel on the device."""
-
     library: LaunchableKernel
     module: Any
     room: Room | None
@@ -72,19 +69,13 @@ class _Loaded:
 
 @dataclass(frozen=True)
 class _Layout:
-    """What a kernel needs memory for on a problem."""
-
     tensors: Sequence[Tensor]
     sizes: Mapping[str, int]
     workspace: int
 
 
 class Engine:
-    """Runs calls on one device.
-
-    Args:
-        device: An open device.
-    """
+    """Runs calls on one device."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

@@ -88,7 +88,6 @@ class Recorded:
 
     Args:
         place: The database; it need not be there.
-        arch: The GPU.
     """
 
     def __init__(self, place: Path, arch: str) -> None:

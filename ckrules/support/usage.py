@@ -69,7 +69,6 @@ def works(pid: int, but: int = 0) -> bool:
     """Whether a thread of a process runs, or would if there were a processor or a disk free.
 
     Args:
-        pid: The process.
         but: A thread that does not count.
     """
     place = _PROC / str(pid) / "task"
@@ -113,7 +112,6 @@ class GroupUsage:
         """Takes in what the group has done since the last look.
 
         Args:
-            group: The processes.
             seen: The thread that looks, and therefore works; a process's first has its number.
             less: Seconds that it has used for looking.
         """

@@ -86,7 +86,8 @@ class AttentionGeneration:
         self, kernels: Sequence[AttentionModel]
     ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """The header that includes every kernel."""
-        yield "include_all_fmha_kernels.hpp", "fmha_include_all.hpp.j2", {"kernels": kernels}
+        values = {"kernels": kernels, "kind": "attention"}
+        yield "include_all_fmha_kernels.hpp", "include_all.hpp.j2", values
 
     def probe(self, ck: str) -> str | None:
         """The template for the release whose headers can be had."""

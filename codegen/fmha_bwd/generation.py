@@ -49,7 +49,6 @@ class BackwardModel(AttentionModel):
 
     @property
     def functions(self) -> tuple[OwnFunction, ...]:
-        """What tells kernels apart that compute different things."""
         return (
             self.own_mode,
             self.own_mask,
@@ -65,7 +64,6 @@ class BackwardGeneration(AttentionGeneration):
     words = staticmethod(probe.words_of)
 
     def why_not(self, point: Mapping[str, Value]) -> str:
-        """Why a kernel cannot be built; empty: it can."""
         whole = point["mode"] == "batch" and point["mask"] == "no"
         if stores_random(point) and not whole:
             return "random numbers of what a mask hides, or a group lacks, are not stored"

@@ -31,12 +31,10 @@ class StepModel(AttentionModel):
 
     @property
     def arguments(self) -> str:
-        """The template of what it is handed."""
         return f"fmha_{'appendkv' if self.appends else 'steps'}_args.hpp.j2"
 
     @property
     def appends(self) -> bool:
-        """Whether it appends rows to K and V."""
         return self.point["variant"] == APPEND
 
     @property
@@ -51,7 +49,6 @@ class StepModel(AttentionModel):
 
     @property
     def functions(self) -> tuple[OwnFunction, ...]:
-        """What tells kernels apart that compute different things."""
         if not self.joins:
             return (self.own_mode,)
         return (

@@ -77,7 +77,7 @@ class GemmGeneration:
     def covers(self, kernels: Sequence[GemmModel]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """The header that includes every kernel."""
         header = f"include_all_{self.library}_kernels.hpp"
-        yield header, "gemm_include_all.hpp.j2", {"kernels": kernels}
+        yield header, "include_all.hpp.j2", {"kernels": kernels, "kind": "GEMM"}
 
     def probe(self, ck: str) -> str | None:
         """The release whose headers can be had."""

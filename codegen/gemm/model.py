@@ -40,7 +40,6 @@ def entries(point: Mapping[str, Value], stages: int, splits: bool) -> tuple[Temp
     """The entries of a kernel's device object, the most used first.
 
     Args:
-        point: The configuration.
         stages: Block tiles that the pipeline ``mem`` has under way (`mem_stages` of the rules).
         splits: Whether results can be added to memory (`splits_k` of the rules).
     """

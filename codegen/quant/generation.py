@@ -30,7 +30,6 @@ class QuantGeneration(GemmGeneration):
     def model(
         self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]
     ) -> QuantModel:
-        """The model of a point whose words there is C++ for."""
         found = entries(point, int(quantities["mem_stages"] or 2))
         classes = pipeline(str(point["variant"]), str(point["pipeline"]))
         return QuantModel(name, ck, point, quantities, found, classes)

@@ -40,7 +40,6 @@ class QuantModel(GemmWithScales):
 
     @property
     def types(self) -> tuple[str, str, str, str]:
-        """The C++ types of A, B, the sums and C."""
         a, b, _ = self.dtypes[str(self.point["dtype"])]
         c = str(self.point["dtype_c"])
         first, second, result = (words.ELEMENTS[t] for t in (a, b, c))
@@ -73,10 +72,8 @@ class QuantModel(GemmWithScales):
 
     @property
     def scales(self) -> tuple[str, ...]:
-        """The tensors of scales."""
         return SCALED[str(self.point["variant"])]
 
     @property
     def shuffled(self) -> bool:
-        """Whether B is shuffled beforehand."""
         return self.point["pipeline"] == "preshufflev2"

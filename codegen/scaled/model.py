@@ -35,7 +35,6 @@ class ScaledModel(GemmWithScales):
 
     @property
     def types(self) -> tuple[str, str, str, str]:
-        """The C++ types of A, B, the sums and C."""
         a, b, sums = self.dtypes[str(self.point["dtype"])]
         found = (ELEMENTS[t] for t in (a, b, sums, str(self.point["dtype_c"])))
         first, second, third, c = found
@@ -53,7 +52,6 @@ class ScaledModel(GemmWithScales):
 
     @property
     def scales(self) -> tuple[str, ...]:
-        """The tensors of scales."""
         return TENSORS[str(self.point["scales"])]
 
 

@@ -70,7 +70,6 @@ def load(
     Args:
         name: One of `names`, or a path that ends in ``.toml``. The file's ``[select] from`` is
             a name, or a path relative to the file.
-        ck: The CK headers.
         gpus: The GPUs that points may name (default: all of `ckrules.arch`).
         archs: The GPUs that are asked about (default: all): of a catalog with a file for each GPU
             no others are read.

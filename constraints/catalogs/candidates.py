@@ -22,7 +22,6 @@ def candidates(member: Membership, key: Mapping[str, Value], gpu: Gpu) -> Iterat
     features, then tile, waves and warp tile, vectors, pipeline, and the free fields.
 
     Args:
-        member: The catalog's tables.
         key: A value for each field that says what is wanted (`Fields.keys`).
         gpu: The GPU that it names.
     """

@@ -35,9 +35,7 @@ class Catalog:
     """A set of kernels that a file describes; see `ckrules.constraints.catalogs`.
 
     Args:
-        data: The file's content.
         origin: The catalog that it selects from, if it does.
-        ck: The CK headers.
         gpus: The GPUs that points may name (default: all of `ckrules.arch`).
     """
 

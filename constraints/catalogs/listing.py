@@ -35,7 +35,6 @@ class CatalogListing:
     or alone when their own variant is asked for.
 
     Args:
-        catalog: The catalog.
         books: Reads the names of GPUs.
         given: Words by field; a field of the catalog's keys without words has all its values.
         where: Conditions as text.

@@ -31,8 +31,6 @@ class Membership:
     """The vocabulary and rules of one catalog with tables, over the fields of its family.
 
     Args:
-        data: The catalog's file.
-        family: Its family.
         tables: What the family's tables mean.
         ck: The CK headers, for the quantities that expressions use.
         gpus: The GPUs that points may name.

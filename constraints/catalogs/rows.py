@@ -28,9 +28,7 @@ class RowKernels:
     """The rows of one family in a catalog.
 
     Args:
-        data: The catalog's file.
         family: The family; the file may have no rows of it.
-        ck: The CK headers.
         gpus: The GPUs that points may name.
 
     Raises:

@@ -30,9 +30,6 @@ class SweepKernels:
 
     Args:
         data: The catalog's file, which has a sweep.
-        sweep: Its ranges.
-        family: Its family.
-        ck: The CK headers.
         gpus: The GPUs that points may name.
     """
 

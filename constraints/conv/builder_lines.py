@@ -11,13 +11,7 @@ import re
 from typing import Any
 
 from ckrules.constraints.conv.words import NDIMS_BY_LAYOUT, OTHER_LAYOUTS, SPECIALIZATIONS
-from ckrules.kernels.reader_tables import (
-    Arguments,
-    Instance,
-    LineError,
-    LineTable,
-    split_arguments,
-)
+from ckrules.kernels.reader_tables import Arguments, Instance, LineError, LineTable, split_arguments
 
 _NUMBER = re.compile(r"\d{1,9}")
 _STEM = re.compile(r"(nwgc|nhwgc|ndhwgc|ngchw|ngcdhw)_(fp16|bf16|fp32|int8|fp8|bf8)(?:_|\.|$)")

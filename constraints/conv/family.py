@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.conv.words import LAYOUTS, PIPELINE_ALIASES, SYNONYMS, UPSTREAM_LAYOUT
@@ -53,11 +54,15 @@ class GroupedConvolution(TileGemmFamily):
     }
 
     def rules(self) -> list[RuleDef]:
+        import tomllib
+
         from ckrules.constraints import conv, tile_gemm
-        from ckrules.constraints.conv.examples import EXAMPLES
+        from ckrules.engine.rules import Examples
         from ckrules.engine.rules.book import collect
 
-        return collect(tile_gemm, conv, examples=EXAMPLES)
+        text = Path(__file__).with_name("examples.toml").read_text(encoding="utf-8")
+        more = {code: Examples(**said) for code, said in tomllib.loads(text).items()}
+        return collect(tile_gemm, conv, examples=more)
 
     def defaults(self, variant: str, ndim: object = None) -> Mapping[str, Value]:
         from ckrules.constraints.conv.vocabulary import DEFAULTS

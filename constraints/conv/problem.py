@@ -225,7 +225,6 @@ def from_row(cells: Mapping[str, str]) -> Convolution:
 
 
 def _names(ndim: int) -> set[str]:
-    """The names of sizes of a problem of so many dimensions."""
     names = {"N", "G", "C", "K", "split_k", *_STEMS}
     names |= {name for each in (IMAGE, FILTER, OUTPUT) for name in each[3 - ndim :]}
     return names | {f"{stem}_{a}" for stem in _STEMS for a in AXES[3 - ndim :]}

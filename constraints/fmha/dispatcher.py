@@ -143,8 +143,6 @@ def attention_is_known(c: AttentionQuantities) -> BoolExpr:
 
     Why: five GPUs are listed, and heads of Q and V in pairs. A head of 96 is padded to 128, which
     the generator keeps at 96.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         rel(_GPU_TYPES, c.arch, c.dtype),

@@ -48,8 +48,6 @@ def target_is_known(c: AttentionQuantities) -> BoolExpr:
     """The generator has a factory for GPUs whose names begin with gfx9 or gfx12.
 
     Why: it raises for other targets; batch prefill does not ask for the target.
-
-    Fix: none; another generator has to make the kernel.
     """
     return c.target != "none"
 
@@ -169,8 +167,6 @@ def prefill_has_no_training(c: AttentionQuantities) -> BoolExpr:
     """Head dimensions of 192 and 128 come without bias and dropout.
 
     Why: they are meant for prefill only.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(c.bias == "no", ~c.dropout)
 

@@ -18,7 +18,7 @@ class GpuFacts(Vocabulary):
         return node
 
     def has(self, feature: str) -> BoolExpr:
-        """Whether the GPU has a feature (`ckrules.arch.FEATURES`)."""
+        """Whether the GPU has a feature (`ckrules.arch.features`)."""
         return rel(self.facts[feature], self.arch)
 
     @property

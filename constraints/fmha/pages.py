@@ -107,7 +107,7 @@ def tiles_have_one_page(c: AttentionQuantities) -> BoolExpr:
     "FMHA076", "no-global-loads-to-lds", kind="hardware", since="2026.06",
     applies=lambda c: _is_prefill(c) & c.kv_global,
     says="{arch} has no loads from addresses of 64 bits straight to LDS: kv_global = {kv_global}",
-    source="core/tensor/tile_scatter_gather.hpp: static_assert !kUseGlobalLoad_ (CK 2026.06, read in ROCm/rocm-libraries @ 44b5f7c); arch/model.py FEATURES global_to_lds",
+    source="core/tensor/tile_scatter_gather.hpp: static_assert !kUseGlobalLoad_ (CK 2026.06, read in ROCm/rocm-libraries @ 44b5f7c); arch/features.toml global_to_lds",
     accepts=[_GLOBAL], rejects=[{**_GLOBAL, "arch": "gfx90a"}],
     issue="https://github.com/ROCm/rocm-libraries/pull/6653",
 )  # fmt: skip

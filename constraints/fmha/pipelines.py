@@ -51,7 +51,7 @@ def async_pads(c: AttentionQuantities) -> BoolExpr:
     "FMHA023", "no-loads-to-lds", kind="hardware",
     applies=lambda c: c.pipeline.isin("qr_async", "qr_async_trload"),
     says="{arch} has no loads from memory straight to LDS",
-    source="core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load; arch/model.py FEATURES direct_to_lds",
+    source="core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load; arch/features.toml direct_to_lds",
     accepts=[ASYNC], rejects=[{**ASYNC, "arch": "gfx1201"}],
 )  # fmt: skip
 def gpu_loads_to_lds(c: AttentionQuantities) -> BoolExpr:

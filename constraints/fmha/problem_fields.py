@@ -441,7 +441,6 @@ def fitted(fit: type[V], own: Vocabulary) -> V:
 
     Args:
         fit: The class of both.
-        own: The vocabulary of the kernels.
     """
     words = fit([*own.variables.values(), *fields()], own.facts, own.ck)
     words.baseline = {**own.baseline, **BASELINE}

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.constraints.fmha import problem, problem_fields
 from ckrules.constraints.fmha.device import smoke
 from ckrules.constraints.fmha.operands import can_store_random
-from ckrules.constraints.fmha.problem import (
-    PACKED,
-    SINKS,
-    STRIDES,
-    UNSAID,
-    WORDS,
-    AttentionProblem,
-)
+from ckrules.constraints.fmha.problem import PACKED, SINKS, STRIDES, UNSAID, WORDS, AttentionProblem
 from ckrules.engine.expr import BoolExpr, Value
 from ckrules.kernels.folder_problems import FolderProblems
 

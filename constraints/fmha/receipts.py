@@ -28,8 +28,6 @@ def flash_attention_takes(c: AttentionQuantities) -> BoolExpr:
     """Receipts 2 and 3 take 16-bit types without elementwise bias and skipping.
 
     Why: flash attention has no such functions.
-
-    Fix: none; another receipt has the kernel.
     """
     return all_of(c.dtype.isin(*w.HALVES), c.bias.isin("no", "alibi"), ~c.skip)
 
@@ -46,8 +44,6 @@ def flash_attention_splits(c: AttentionQuantities) -> BoolExpr:
     """Receipt 2 takes split-KV kernels of 16-bit types without elementwise bias.
 
     Why: as for fwd; receipt 3 is not asked about here and lists all.
-
-    Fix: none; another receipt has the kernel.
     """
     return c.dtype.isin(*w.HALVES) & c.bias.isin("no", "alibi")
 
@@ -66,8 +62,6 @@ def pytorch_takes(c: AttentionQuantities) -> BoolExpr:
     """Receipt 4 takes 16-bit types without alibi and skipping, of fwd in batch mode without cap.
 
     Why: PyTorch has no such functions.
-
-    Fix: none; another receipt has the kernel.
     """
     forward = c.variant == FWD
     return all_of(
@@ -87,8 +81,6 @@ def pytorch_splits_nothing(c: AttentionQuantities) -> BoolExpr:
 
     Why: a quotation mark is missing: dtype in ["fp16, bf16"] is never true. Its combine kernels
     are listed.
-
-    Fix: none; another receipt has the kernel.
     """
     return c.variant != SPLIT
 
@@ -111,8 +103,6 @@ def aiter_takes_batches(c: AttentionQuantities) -> BoolExpr:
     """Receipt 100 takes batch mode of 16-bit types and of fp8bf16 with head dimension 128.
 
     Why: aiter's mha_fwd; split-KV kernels are not asked about.
-
-    Fix: none; another receipt has the kernel.
     """
     return all_of(_aiter(c), c.mode == "batch")
 
@@ -128,8 +118,6 @@ def aiter_takes_groups(c: AttentionQuantities) -> BoolExpr:
     """Receipt 200 takes group mode of 16-bit types and of fp8bf16 with head dimension 128.
 
     Why: aiter's mha_varlen_fwd and mha_batch_prefill.
-
-    Fix: none; another receipt has the kernel.
     """
     return all_of(_aiter(c), c.mode == "group")
 
@@ -145,8 +133,6 @@ def aiter_takes_both(c: AttentionQuantities) -> BoolExpr:
     """Receipt 600 takes 16-bit types, fp8bf16 with head dimension 128, and prefill in group mode.
 
     Why: aiter's C++ functions.
-
-    Fix: none; another receipt has the kernel.
     """
     return all_of(_aiter(c), implies(c.variant == PREFILL, c.mode == "group"))
 
@@ -162,8 +148,6 @@ def narrow_types_only(c: AttentionQuantities) -> BoolExpr:
     """Receipt 888 takes 8-bit types of head dimension 128.
 
     Why: for tests of these types.
-
-    Fix: none; another receipt has the kernel.
     """
     return all_of(c.dtype.isin("fp8", "fp8bf16", "fp8fp32"), c.hdim == 128)
 
@@ -195,8 +179,6 @@ def single_precision_only(c: AttentionQuantities) -> BoolExpr:
     """Receipts 800 and 801 take fp32, without cap and skipping.
 
     Why: they are for tests of fp32; kernels for caches have no tiles of it.
-
-    Fix: none; another receipt has the kernel.
     """
     return all_of(c.dtype == "fp32", ~c.skip, ~c.logits)
 

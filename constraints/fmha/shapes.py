@@ -314,10 +314,7 @@ def columns_have_a_warp_tile(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use fewer waves along N, or smaller warp tiles.
     """
-    return all_of(
-        c.tile_n0 >= c.wave_n0 * c.warp_tile_n0,
-        c.tile_n1 >= c.wave_n1 * c.warp_tile_n1,
-    )
+    return all_of(c.tile_n0 >= c.wave_n0 * c.warp_tile_n0, c.tile_n1 >= c.wave_n1 * c.warp_tile_n1)
 
 
 @rule(

@@ -17,7 +17,6 @@ def target(gpu: str, *, apart: bool) -> str:
     """The target of a GPU's name, by what it begins with.
 
     Args:
-        gpu: Its name.
         apart: Whether the direction tells gfx950 from gfx9, as fwd and bwd do.
 
     >>> target("gfx90a", apart=True), target("gfx950", apart=True), target("gfx950", apart=False)

@@ -113,18 +113,8 @@ def _rows() -> Iterator[Row]:
             for dtype in (d for d in dtypes if d != "bf8"):
                 for hdim, tilings in by_hdim.items():
                     for tile, waves, warp, bound in tilings:
-                        yield (
-                            variant,
-                            target,
-                            dtype,
-                            hdim,
-                            *tile,
-                            *waves,
-                            *waves,
-                            *warp,
-                            *warp,
-                            bound,
-                        )
+                        key = variant, target, dtype, hdim
+                        yield (*key, *tile, *waves, *waves, *warp, *warp, bound)
 
 
 _SOURCE = "example/ck_tile/01_fmha/codegen/ops/*.py: get_hdim_tile_size_dict (CK 2025.11)"

@@ -93,8 +93,6 @@ def backward_is_known(c: BackwardQuantities) -> BoolExpr:
     """Backward is for fp16 and bf16, on the five GPUs that the dispatcher knows.
 
     Why: other types are skipped. gfx1100 has them, which upstream's generator refuses.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(rel(_GPUS, c.arch), c.dtype.isin(*HALVES))
 

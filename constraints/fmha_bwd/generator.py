@@ -35,8 +35,6 @@ def target_is_known(c: BackwardQuantities) -> BoolExpr:
     """The generator has a factory for GPUs whose names begin with gfx9 or gfx12.
 
     Why: it raises for other targets.
-
-    Fix: none; another generator has to make the kernel.
     """
     return c.target != "none"
 
@@ -198,8 +196,6 @@ def flash_attention_takes(c: BackwardQuantities) -> BoolExpr:
     """Receipts 2 and 3 take no elementwise bias.
 
     Why: flash attention has none.
-
-    Fix: none; another receipt has the kernel.
     """
     return c.bias.isin("no", "alibi")
 
@@ -212,8 +208,6 @@ def pytorch_takes(c: BackwardQuantities) -> BoolExpr:
     """Receipt 4 takes no alibi.
 
     Why: PyTorch has none.
-
-    Fix: none; another receipt has the kernel.
     """
     return c.bias.isin("no", "bias")
 
@@ -258,8 +252,6 @@ def single_precision_only(c: BackwardQuantities) -> BoolExpr:
     """Receipts 800 and 801 take fp32.
 
     Why: they are for tests of it.
-
-    Fix: none; another receipt has the kernel.
     """
     return c.dtype == "fp32"
 

@@ -49,7 +49,6 @@ class _Backward(KernelForm):
     """The names of kernels of dQ, dK and dV."""
 
     def parse(self, text: str) -> dict[str, Any]:
-        """The point of a name."""
         said = super().parse(text)
         d, dv = _PADS[said.pop("pads")]
         return {**said, "pad_d": d, "pad_dv": dv}
@@ -61,7 +60,6 @@ class _Backward(KernelForm):
         return self.grammar.format({**point, "pads": word})
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
         return super().span(text, "pads" if name in ("pad_d", "pad_dv") else name)
 
 

@@ -63,8 +63,6 @@ def step_is_known(c: StepQuantities) -> BoolExpr:
 
     Why: five GPUs are listed; fp8 is joined and appended where the GPU has it. Appended heads are
     those of forward, in pairs.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         rel(_TYPES, c.variant, c.arch, c.dtype),

@@ -202,8 +202,6 @@ def aiter_combines_halves(c: StepQuantities) -> BoolExpr:
     """Receipt 600 combines 16-bit types.
 
     Why: aiter's C++ functions have no others.
-
-    Fix: none; another receipt has the kernel.
     """
     return c.dtype.isin(*HALVES)
 
@@ -219,8 +217,6 @@ def halves_are_appended(c: StepQuantities) -> BoolExpr:
     """Receipts 2 and 4 append K and V of 16-bit types.
 
     Why: flash attention and PyTorch have no others.
-
-    Fix: none; another receipt has the kernel.
     """
     return c.dtype.isin(*HALVES)
 

@@ -30,8 +30,6 @@ def shape_is_the_examples(c: TwoGroupQuantities) -> BoolExpr:
     """The example has one shape.
 
     Why: it is written into its traits.
-
-    Fix: none; another list has to have the kernel.
     """
     tile = all_of(c.hdim == 128, *(getattr(c, n) == size for n, size in _TILE.items()))
     waves = all_of(
@@ -56,8 +54,6 @@ def functions_are_the_examples(c: TwoGroupQuantities) -> BoolExpr:
     """The example has batches of fp16 and bf16, with a causal mask and without one.
 
     Why: it instantiates four kernels, and chooses among them by type and mask.
-
-    Fix: none; another list has to have the kernel.
     """
     return all_of(
         c.mode == "batch", c.mask.isin("no", "causal"), ~c.lse, c.v_layout == "row",

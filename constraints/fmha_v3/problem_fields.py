@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 from ckrules.constraints.fmha.problem_fields import ProblemSizes, fitted
 from ckrules.constraints.fmha_v3 import vocabulary as kernels
 from ckrules.constraints.fmha_v3.vocabulary import TwoGroupQuantities
-from ckrules.engine.expr import (
-    BoolExpr,
-    IntExpr,
-    all_of,
-    any_of,
-    ceil_div,
-    ite,
-    maximum,
-    minimum,
-)
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ceil_div, ite, maximum, minimum
 
 if TYPE_CHECKING:
     from ckrules.arch import Gpu

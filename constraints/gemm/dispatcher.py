@@ -78,8 +78,6 @@ def purpose_is_generated(c: GemmQuantities) -> BoolExpr:
 
     Why: the code that it writes names float as the type of sums for all, also for int8, which
     the C++ then refuses.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         c.dtype.isin(*OUTPUT),
@@ -100,8 +98,6 @@ def variant_is_generated(c: GemmQuantities) -> BoolExpr:
     """The dispatcher of June 2026 makes plain kernels, those of pre-shuffled weights and those of D.
 
     Why: its enumeration has no others. That of 2026.09 has batched, grouped and stream_k.
-
-    Fix: none; another generator has to make the kernel.
     """
     return c.variant.isin("standard", "preshuffle", "multi_d")
 
@@ -130,8 +126,6 @@ def features_are_generated(c: GemmQuantities) -> BoolExpr:
 
     Why: the generated code says so for every kernel. Since 2026.09 pre-shuffled weights may have
     permuted columns, and stream-K kernels each way to join parts.
-
-    Fix: none; another generator has to make the kernel.
     """
     with_d, later = c.variant == "multi_d", c.since("2026.09")
     return all_of(

@@ -22,15 +22,7 @@ from typing import Any
 
 from ckrules.constraints.gemm import words as w
 from ckrules.constraints.tile_gemm import names as tile_names
-from ckrules.kernels.name_grammar import (
-    Grammar,
-    Piece,
-    Suffix,
-    flag,
-    literal,
-    number,
-    one_of,
-)
+from ckrules.kernels.name_grammar import Grammar, Piece, Suffix, flag, literal, number, one_of
 from ckrules.kernels.parts import ParsedName, Point
 from ckrules.support.errors import UsageError, unknown
 
@@ -55,7 +47,6 @@ def _said_kind(word: str, num_d: int) -> tuple[str, str]:
 
 
 def _kind(point: Mapping[str, Any]) -> str:
-    """The suffix of a variant and strategy."""
     variant, strategy = str(point["variant"]), str(point.get("streamk", "off"))
     if variant == "stream_k":
         return "streamk" if strategy == _ATOMIC else f"streamk_{strategy}"

@@ -132,8 +132,6 @@ def purpose_is_known(c: GemmQuantities) -> BoolExpr:
     """tile_engine makes kernels of four types, and of four layouts, one with pre-shuffled weights.
 
     Why: its command line takes these words; with D tensors it takes fp16 only.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         ite(c.variant == "multi_d", c.dtype == "fp16", c.dtype.isin(*DTYPES)),
@@ -157,8 +155,6 @@ def features_are_known(c: GemmQuantities) -> BoolExpr:
     """Double LDS buffers follow from the pipeline; there is one wave group and no transposed C.
 
     Why: the generated code says so for every kernel.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         c.double_smem_buffer == c.pipeline.isin(*TILE_ENGINE_BUFFERS),
@@ -276,7 +272,6 @@ def threads_cover(
     """The check of an operand with so many rows, twice where it lies transposed.
 
     Args:
-        c: The fields.
         tile: The rows of A's tile, or the columns of B's.
         turned: Where K is not contiguous.
         lanes: The lanes that the tool counts in a wave.

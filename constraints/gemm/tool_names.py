@@ -13,15 +13,7 @@ from typing import Any
 
 from ckrules.constraints.gemm import words as w
 from ckrules.constraints.gemm.dispatcher import BUFFERS, OUTPUT
-from ckrules.constraints.gemm.names import (
-    GRAMMAR,
-    OPERATIONS,
-    SWITCHES,
-    body,
-    parse,
-    usual,
-    write,
-)
+from ckrules.constraints.gemm.names import GRAMMAR, OPERATIONS, SWITCHES, body, parse, usual, write
 from ckrules.constraints.tile_gemm.names import BITS, Form, shapes, switches
 from ckrules.kernels.name_grammar import (
     Grammar,
@@ -118,7 +110,6 @@ class TileEngineNames(GemmToolNames):
         }  # fmt: skip
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
         found = self.grammar.span(text, name)
         return (found[0], found[1] - 1) if found and name == "variant" else found
 
@@ -157,7 +148,6 @@ class TileEngineNames2026(TileEngineNames):
         return self.batched if point["variant"] == "batched" else self.grammar
 
     def span(self, text: str, name: str) -> tuple[int, int] | None:
-        """Where a name writes the field."""
         if not text.startswith(BATCHED):
             return super().span(text, name)
         found = self.batched.span(text, name)

@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.gemm.words import PIPELINE_ALIASES
-from ckrules.constraints.quant.words import (
-    GROUP,
-    GROUPED,
-    NARROW_A,
-    NARROW_B,
-    SYNONYMS,
-    VARIANTS,
-)
+from ckrules.constraints.quant.words import GROUP, GROUPED, NARROW_A, NARROW_B, SYNONYMS, VARIANTS
 from ckrules.constraints.tile_gemm import TOPICS
 from ckrules.constraints.tile_gemm.tile_gemm_family import TileGemmFamily
 from ckrules.kernels.family import Family

@@ -79,19 +79,15 @@ GRAMMAR = Grammar(
 
 
 def _two_buffers(pipeline: object) -> bool:
-    """The LDS buffers that follow from a pipeline."""
     return pipeline == "preshufflev2"
 
 
 class _Form(Form):
-    """One of upstream's forms of names."""
-
     def meant(self, said: dict[str, Any]) -> dict[str, Any]:
         """The fields of what the name says."""
         return said
 
     def parse(self, text: str) -> ParsedName:
-        """The kernel of a name, with what was taken for what it leaves out."""
         said = self.meant(self.grammar.parse(text)[0])
         point = {
             **DEFAULTS, "dtype_c": "fp16", **_NO_GROUPS, **self.taken, **said,

@@ -19,7 +19,6 @@ def _other_rows(c: QuantQuantities) -> BoolExpr:
 
 
 def _whole(c: QuantQuantities) -> BoolExpr:
-    """tile_k is a multiple of group_k."""
     whole: BoolExpr = c.tile_k % c.group_k == 0
     return c.grouped & whole
 

@@ -73,8 +73,6 @@ def purpose_is_known(c: QuantQuantities) -> BoolExpr:
     """tile_engine quantises fp8 and bf8 to fp16, with scales of fp32 and groups of one row and column.
 
     Why: its command line takes these types and layouts, and the generated code says the rest.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(
         c.dtype.isin(*DTYPES),
@@ -97,8 +95,6 @@ def features_are_known(c: QuantQuantities) -> BoolExpr:
     """Quantised kernels of tile_engine have one LDS buffer, and neither C nor columns turned.
 
     Why: the generated code says so for every kernel.
-
-    Fix: none; another generator has to make the kernel.
     """
     return all_of(~c.double_smem_buffer, ~c.transpose_c, ~c.permute_n)
 

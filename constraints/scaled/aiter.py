@@ -48,8 +48,6 @@ def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
     """aiter multiplies fp8 with fp8 and, for experts, with 4-bit weights, on two GPUs, and 4 bits by MX.
 
     Why: its lists are by these types and GPUs.
-
-    Fix: none; another generator has to make the kernel.
     """
     experts = c.variant == "moe_flatmm"
     return all_of(
@@ -79,8 +77,6 @@ def fixed_fields_are_aiters(c: ScaledQuantities) -> BoolExpr:
     """What aiter's wrappers set for every kernel of a kind has that value.
 
     Why: their lists have no field for it.
-
-    Fix: none; another generator has to make the kernel.
     """
     flat, experts, blocks = (c.variant == v for v in ("flatmm", "moe_flatmm", "abquant"))
     micro = c.mx_gemm

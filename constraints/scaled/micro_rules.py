@@ -132,10 +132,7 @@ def windows_of_four_bits_exist(c: ScaledQuantities) -> BoolExpr:
     """
     single = c.steps_k == 1
     return all_of(
-        c.repeat_n >= 2,
-        single | (c.repeat_m % 2 == 0),
-        c.steps_k <= 2,
-        ~single | (c.repeat_m <= 2),
+        c.repeat_n >= 2, single | (c.repeat_m % 2 == 0), c.steps_k <= 2, ~single | (c.repeat_m <= 2)
     )
 
 

@@ -83,14 +83,11 @@ GRAMMAR = Grammar(
 
 
 class _Form(Form):
-    """One of the tools' forms of names."""
-
     style, tool = "aiter", "aiter"
     fixed: Mapping[str, Any] = {}
     """What every kernel of the form has."""
 
     def parse(self, text: str) -> ParsedName:
-        """The kernel of a name, with what was taken for what it leaves out."""
         said, _ = self.grammar.parse(text)
         self.check(text, said)
         taken = {**self.taken, **self.guessed(said)}

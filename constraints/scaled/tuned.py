@@ -85,7 +85,6 @@ def _outputs(sizes: Mapping[str, int]) -> int:
 
 
 def _weights(sizes: Mapping[str, int]) -> int:
-    """The elements of a convolution's weights."""
     inputs = sizes["C"] // max(1, sizes["groups"])
     return sizes["K"] * inputs * sizes["kT"] * sizes["kH"] * sizes["kW"]
 

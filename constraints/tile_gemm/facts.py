@@ -12,7 +12,7 @@ from ckrules.engine.expr.relation import Table
 #: The types of A, B and the accumulator by the word that the field ``dtype`` has for them.
 Types = Mapping[str, tuple[str, str, str]]
 
-#: What GPUs have or lack (`ckrules.arch.FEATURES`) that the shared rules ask for.
+#: What GPUs have or lack (`ckrules.arch.features`) that the shared rules ask for.
 FEATURES = (
     "async_pipelines", "bf16_buffer_atomics", "buffer_flags", "eight_wave_pipeline",
     "float_atomics_by_address", "four_wave_schedule", "lds_row_padding", "lds_transpose_load",
@@ -48,7 +48,6 @@ def facts(gpus: Sequence[Gpu], ck: str, types: Types) -> dict[str, Table]:
 
     Args:
         gpus: The GPUs that points may name.
-        ck: The CK headers.
         types: The family's dtypes. A word whose types the headers' list lacks has no warp tiles.
     """
     return {
@@ -79,7 +78,6 @@ def facts(gpus: Sequence[Gpu], ck: str, types: Types) -> dict[str, Table]:
 
 
 def _features(gpus: Sequence[Gpu]) -> dict[str, Table]:
-    """The GPUs that have each feature."""
     return {
         name: Table.relation(name, ("arch",), [g.name for g in gpus if g.has(name)])
         for name in FEATURES

@@ -26,7 +26,6 @@ class Fold:
     """The folded layout of one operand, in integer arithmetic as the header does it.
 
     Args:
-        c: The configuration.
         operand: How the operand is loaded.
         size: Bytes of an element.
         warp_tile: The warp tile along the operand's contiguous dimension.

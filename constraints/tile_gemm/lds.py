@@ -35,7 +35,6 @@ def lds_map(c: TileGemm, point: Mapping[str, Any], gpu: Gpu) -> LdsMap | str:
     Args:
         c: The family's words, of the version of the headers.
         point: A legal configuration.
-        gpu: Its GPU.
 
     >>> from ckrules.arch import load
     >>> from ckrules.kernels.books import Books

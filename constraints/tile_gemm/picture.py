@@ -16,9 +16,7 @@ def picture(point: Mapping[str, Any], known: Mapping[str, Any], gpu: Gpu) -> lis
     Waves take warp tiles in turn: the grid of waves covers the tile once, then again, N fastest.
 
     Args:
-        point: The configuration.
         known: Its derived quantities; None for one that is undefined.
-        gpu: Its GPU.
 
     Source: ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: MakeCBlockTile (CK 2025.11), whose
     encoding is (MIterPerWarp, MWarp) by (NIterPerWarp, NWarp).

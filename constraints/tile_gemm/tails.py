@@ -35,10 +35,7 @@ def even_part(c: TileGemm) -> IntExpr:
 def parts_have_whole_groups(c: TileGemm, group: IntExpr | int) -> BoolExpr:
     """Parts of a sum with scales have whole groups, two block tiles or more, and like tails."""
     return all_of(
-        c.last_part >= 1,
-        c.part_length % group == 0,
-        c.part_tiles >= 2,
-        c.last_end == c.part_end,
+        c.last_part >= 1, c.part_length % group == 0, c.part_tiles >= 2, c.last_end == c.part_end
     )
 
 

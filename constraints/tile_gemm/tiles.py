@@ -46,11 +46,10 @@ class TileGemmTiles(TileGemmFields, ABC):
     Args:
         variables: The fields, in the order in which points show them.
         facts: The tables of `ckrules.constraints.tile_gemm.facts`, and the family's own.
-        ck: The CK headers.
     """
 
     def has(self, feature: str) -> BoolExpr:
-        """True where the GPU has the feature (`ckrules.arch.FEATURES`)."""
+        """True where the GPU has the feature (`ckrules.arch.features`)."""
         return rel(self.facts[feature], self.arch)
 
     # -- what a family says, or says differently --------------------------------------------

@@ -98,6 +98,15 @@ def test_help_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
+def test_every_text_belongs_to_a_command() -> None:
+    """A text beside no module, such as that of a command with another name now, shows nowhere."""
+    home = Path(ckrules.__file__).parent / "cli" / "commands"
+    for text in home.rglob("*.txt"):
+        command = " ".join(text.relative_to(home).with_suffix("").parts).replace("_", "-")
+        first = text.read_text(encoding="utf-8").splitlines()[0]
+        assert first in run(*command.split(), "--help").stdout
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str) -> None:
     result = run(command, "-h")

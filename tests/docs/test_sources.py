@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ckrules.arch import FEATURES, load_all
+from ckrules.arch import features, load_all
 from ckrules.constraints import catalogs
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import walk
@@ -47,7 +47,7 @@ def every_source() -> Iterator[tuple[str, str]]:
     for gpu in load_all():
         yield from ((f"{gpu.name} [{section}]", text) for section, text in gpu.sources if text)
         yield from ((f"{gpu.name} {tile.shape}", tile.source) for tile in gpu.tiles)
-    yield from ((f"feature {name}", text) for name, text in FEATURES.items())
+    yield from ((f"feature {name}", text) for name, text in features().items())
     for code, (_, rule) in every_rule().items():
         yield from ((code, source) for source in rule.sources)
         for node in walk(rule.expr, rule.applies):

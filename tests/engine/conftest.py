@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from ckrules.engine.diagram import compiler, problem
+from ckrules.engine.diagram import cache, compiler, problem
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache directory of its own, into which every space goes."""
+    monkeypatch.setenv("CKRULES_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    return tmp_path / "ckrules" / "spaces"
 
 
 @pytest.fixture(scope="module", params=["as it chooses", "layers only"])

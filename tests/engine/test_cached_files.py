@@ -17,14 +17,6 @@ from ckrules.engine.expr.variables import Int
 from ckrules.engine.space import Space
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache directory of its own, into which every space goes."""
-    monkeypatch.setenv("CKRULES_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache, "WORTH", 0.0)
-    return tmp_path / "ckrules" / "spaces"
-
-
 def space() -> Space:
     """A space of some hundred points that no product of lists is."""
     a, b = Int("a", range(50)), Int("b", range(50))

@@ -252,14 +252,6 @@ def test_orders_keep_related_variables_together() -> None:
     assert orders.cost(orders.best()) <= orders.cost([0, 3, 1, 4, 2, 5]) + 1e-9
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache directory of its own, into which every space goes."""
-    monkeypatch.setenv("CKRULES_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache, "WORTH", 0.0)
-    return tmp_path / "ckrules" / "spaces"
-
-
 def _space() -> Space:
     m, n, w = Int("m", [16, 32, 64]), Int("n", [16, 32, 64]), Int("w", [1, 2, 4])
     return Space([m, n, w], [m % (w * 16) == 0, m * n <= 2048])

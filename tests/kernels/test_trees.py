@@ -10,7 +10,7 @@ from ckrules.arch import CK_VERSIONS
 from ckrules.compiling import toolchain
 from ckrules.kernels import evidence
 from ckrules.kernels.families import families
-from ckrules.kernels.trees import MARKS, Mark, read_tree
+from ckrules.kernels.trees import Mark, marks, read_tree
 from ckrules.support.errors import UsageError
 from tests.helpers.trees import since, tree
 
@@ -22,12 +22,12 @@ def test_a_tree_of_a_version_is_of_that_version(ck: str, tmp_path: Path) -> None
 
 
 #: Those of which no other mark of the same file has a word.
-ALONE = [m for m in MARKS if len(m.words) == 1 and m.since != CK_VERSIONS[-1]]
+ALONE = [m for m in marks() if len(m.words) == 1 and m.since != CK_VERSIONS[-1]]
 
 
 @pytest.mark.parametrize("left", ALONE, ids=lambda m: f"{m.since}-{m.rules[0]}")
 def test_a_tree_without_one_mark_names_its_rules(left: Mark, tmp_path: Path) -> None:
-    found = read_tree(tree(tmp_path, [m for m in MARKS if m is not left]))
+    found = read_tree(tree(tmp_path, [m for m in marks() if m is not left]))
     assert (found.ck, found.astray) == (CK_VERSIONS[-1], (left,))
     assert f"lacks {found.astray[0].what}" in found.note
     assert all(code in found.note for code in found.astray[0].rules)
@@ -43,12 +43,12 @@ def test_half_of_a_versions_marks_are_taken_for_the_newer(tmp_path: Path) -> Non
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     folder = tree(tmp_path, since("2026.06"))
-    (folder / "ck_tile" / MARKS[0].file).unlink()
+    (folder / "ck_tile" / marks()[0].file).unlink()
     assert (read_tree(folder).ck, read_tree(folder).astray) == ("2026.06", ())
 
 
 def test_the_rules_of_a_mark_begin_or_change_with_it() -> None:
-    for mark in MARKS:
+    for mark in marks():
         before = CK_VERSIONS[CK_VERSIONS.index(mark.since) - 1]
         for code in mark.rules:
             prints = [

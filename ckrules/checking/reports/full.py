@@ -110,11 +110,7 @@ def _doubt(standing: Standing | None) -> str:
 
 
 def _excerpt(
-    marks: list[tuple[Place, str, bool]],
-    gutter: int,
-    sources: Sources,
-    paint: Paint,
-    tint: str,
+    marks: list[tuple[Place, str, bool]], gutter: int, sources: Sources, paint: Paint, tint: str
 ) -> list[str]:
     by_line: dict[int, list[tuple[Place, str, bool]]] = {}
     for mark in marks:

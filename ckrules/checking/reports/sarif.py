@@ -83,10 +83,7 @@ def _result(d: Diagnostic, index: int, seen: Sightings) -> dict[str, Any]:
         ]
     edit = d.edit
     if edit is not None and edit.place.end_line:
-        replacement = {
-            "deletedRegion": _region(edit.place),
-            "insertedContent": {"text": edit.text},
-        }
+        replacement = {"deletedRegion": _region(edit.place), "insertedContent": {"text": edit.text}}
         change = {"artifactLocation": _artifact(edit.place), "replacements": [replacement]}
         out["fixes"] = [
             {

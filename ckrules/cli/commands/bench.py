@@ -28,38 +28,10 @@ if TYPE_CHECKING:
 
 GROUP = "build"
 
-EPILOG = """\b
-KERNELS are a folder that ckrules build worked on, or kernels in it: by path, or by
-name with --dir. Each runs on every problem that it can compute, on all GPUs of its
-kind, one process a GPU; with --executor dask://HOST:PORT on those of the cluster's
-workers, which get the kernels' files. Results are compared, too: a wrong kernel has
-no time.
-Every measurement goes to the builds' database the moment it is there; a sweep that
-was killed goes on where it stopped, and what was measured is not measured again
-unless the kernel was built again or more timed runs are asked for.
-A FILE of problems is as for ckrules validate; benchmark files of upstream's work as
-they are, each problem once. With -o times.csv the measurements have their columns,
-and ckrules train, evaluate and plot read them. With --format tuned they are a table in
-the columns of the tool whose kernels they are (aiter's), the fastest of each problem:
-the tool finds the kernel by its number in the tool's list of August 2026.
-
-\b
-Examples:
-  ckrules bench out --problems shapes.csv
-  ckrules bench out --problems shapes.csv --repeat 50 -o times.csv
-  ckrules bench out --problems shapes.csv --format tuned -o a8w8_tuned_gemm.csv
-  ckrules bench out --problems shapes.csv --executor dask://scheduler:8786
-  ckrules bench NAME NAME --dir out --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3
-
-\b
-Exit codes: 0 all measured, 1 some failed, 2 usage or bad input, 3 no GPU or nothing
-to run.
-"""
-
 FORMS: Forms = {"table": (".txt",), "csv": (".csv",), "tuned": ()}
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @run_options("KERNELS…", warmup=5, repeat=20, least=1)
 @device_options
 @option("--executor", default="local", metavar="WHERE", help="local or dask://HOST:PORT.")
@@ -98,10 +70,7 @@ def command(
         if not found.devices:
             note(f"no GPU for --device {device.name}: {found.reason()}")
             return 3
-        with (
-            Runs(place_for(kernels, runs.database)) as store,
-            device.listening() as listener,
-        ):
+        with Runs(place_for(kernels, runs.database)) as store, device.listening() as listener:
             session = BenchSession(kernels, problems, found.devices, options, store, retry=retry)
             total = session.count()
             known = session.known

@@ -27,35 +27,8 @@ _SHOWN = 10
 
 GROUP = "build"
 
-EPILOG = """\b
-WHAT is a folder that ckrules generate wrote, or what it takes: names of kernels, and
-files that declare them, such as kernels.toml or a header with DECL_KERNEL_SET. These
-are generated into -o DIR first, and nothing is built if one of them is at fault.
-For each kernel are made, beside its sources,
-  device  NAME.hsaco     code object with extern "C" entries
-  host    NAME.host.so   what it supports and how it is launched; needs no GPU
-  object  NAME.o         upstream's launcher (not by default)
-Results go to ckrules-results.sqlite in DIR as they come; ckrules results shows
-them. What is there already with the same sources, flags and compiler is not
-built again, so an interrupted build goes on where it was. --library also makes
-libckrules_dispatcher.so, which chooses and runs the kernels of DIR for C programs:
-by ckrules_dispatcher.h, and by the calls of upstream's dispatchers. What was measured
-it knows, other times come from --model, the package's models or estimates.
 
-\b
-Examples:
-  ckrules build out --jobs 8
-  ckrules build out --launcher ccache --artifact device
-  ckrules build out --executor dask://scheduler:8786
-  ckrules build kernels.hpp -o out --arch gfx942 --ck 2025.11 --library
-
-\b
-Exit codes: 0 all built, 1 some failed or break a rule, 2 the build could not be
-carried out, 3 there was nothing to build.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("what", nargs=-1, required=True, metavar="WHAT…")
 @option("-o", "--output", metavar="DIR", help="Folder to generate what is declared into.")
 @arch_option

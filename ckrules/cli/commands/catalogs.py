@@ -18,21 +18,8 @@ from ckrules.support.visible import json_text, visible_lines
 
 GROUP = "explore"
 
-EPILOG = """\b
-A catalog is a TOML file: tables of tiles, waves, vectors and pipelines, formulas
-and conditions. NAME is one of the package's, which are upstream's rule sets, or
-the path of a file of the same form, or of any file that `ckrules check` reads,
-such as a builder's .conf: it lists the kernels in it.
 
-\b
-Examples:
-  ckrules catalogs
-  ckrules catalogs full
-  ckrules enumerate --catalog full --stage generated --arch gfx942
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("name", metavar="[NAME|FILE]", required=False)
 @arch_option
 @output_options(TABLE)

@@ -53,27 +53,6 @@ _SHOWN = 20  # lines about unreadable entries; the rest is counted
 
 GROUP = "check"
 
-EPILOG = """\b
-INPUTS are kernel names, files, folders, JSON objects or - (standard input);
-FILE#/kernels/3 is one configuration of a file. Files hold
-  names       one a line, also as names of generated files
-  json jsonl  fields of ckrules, as an object, a list or {"kernels": [...]}
-  toml csv    the same fields
-  dispatcher  the dispatcher's JSON: {"variant": …, "instances": [...]}
-  registry    JSON with signature and algorithm
-  conf        CK Builder's .conf
-  macros      C++ with DECL_GROUPED_CONV_KERNEL_SET or DECL_KERNEL_SET
-  ranges      ranges of tile_engine, the dispatcher or its kernel_config_loader
-  python_lists  aiter's lists in Python, which is not run
-  tuned       aiter's tables of tuned kernels
-Fields with a default (`ckrules explain FIELD`) may be left out; --arch is the
-GPU of those that name none. Settings: docs/check.md.
-
-\b
-Exit codes: 0 nothing of severity error was found, 1 something was, 2 something
-could not be read, 3 there was no configuration.
-"""
-
 
 @dataclass(frozen=True)
 class CheckArguments:
@@ -188,7 +167,7 @@ class _Only(ParamType):
         return found
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("inputs", nargs=-1)
 @arch_option
 @format_option({name: _SUFFIXES.get(name, ()) for name in checks.available()})
@@ -289,7 +268,6 @@ def _show_settings(resolver: SettingsResolver, inputs: tuple[str, ...]) -> int:
 
 
 def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -> int:
-    """Writes the report of one GPU, or of several one after the other."""
     tallies, complaints = {arch: CheckTally() for arch in checkers}, _Complaints()
     offers, report = Offers(), checks.report(form)
     offering = form in _FOR_READING and len(checkers) == 1 and not asked.quiet

@@ -14,21 +14,8 @@ from ckrules.output.counts import Group, grouped
 
 GROUP = "explore"
 
-EPILOG = """\b
-FILE describes a space of its own: {"variables": [{"name": ..., "values": [...]}, ...],
-"constraints": ["Python expressions over the names", ...]}, T1 ("ConfigurationSpace"),
-{"tune_params": ..., "restrictions": [...]}, a cache file of Kernel Tuner (its points
-are what was measured), or {"name": [values], ...}. Of the options that select,
---where goes with it.
 
-\b
-Examples:
-  ckrules count --variant forward --arch gfx942 --by pipeline,scheduler
-  ckrules count gemm.json --by MWG,NWG
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @space_options
 @distinct_option
 @file_argument

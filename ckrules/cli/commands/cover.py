@@ -29,31 +29,8 @@ _SHOWN = 20
 
 GROUP = "check"
 
-EPILOG = """\b
-KERNELS are names or files; without them, the kernels that the options select
-(--catalog tiny, or a part of the space, even a large one). A problem file has
-a problem a line, as `ckrules check --problem` takes them
-(N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1), or CSV or JSON Lines with the same
-names. --symbolic and --range use the fields of problems: N, G, C, K (channels
-of all groups), k_batch, image_h, filter_w, conv_stride_d, conv_dilation_h,
-left_pad_w, right_pad_w and so on; of matrix products M, N, K, k_batch, batch,
-groups and stride_a, stride_b, stride_c. --symbolic also knows what follows from
-them: group_c and group_k (channels of a group), output_h and so on.
 
-\b
-Examples:
-  ckrules cover kernels.txt --arch gfx942 --problems layers.csv
-  ckrules cover a8w8_tuned_gemm.csv --rows --problems a8w8_untuned_gemm.csv
-  ckrules cover --catalog tiny --variant forward --arch gfx942 --dtype fp16 \\
-      --symbolic "group_c % 8 == 0 & group_k % 8 == 0" --range G=1..1
-
-\b
-Exit codes: 0 all covered (a proof for --symbolic), 1 not, 2 bad input,
-3 no kernels, 4 undecided.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("kernels", nargs=-1)
 @space_options
 @option("--problems", metavar="FILE|-", help="Problems, one JSON object or CSV row a line.")
@@ -239,11 +216,7 @@ def _listed(asked: _Asked, path: str, write: Writer) -> int:
 
 
 def _symbolic(
-    asked: _Asked,
-    text: str,
-    limits: Mapping[str, tuple[int, int]],
-    timeout: float,
-    write: Writer,
+    asked: _Asked, text: str, limits: Mapping[str, tuple[int, int]], timeout: float, write: Writer
 ) -> int:
     from ckrules.engine.expr import Expr
     from ckrules.engine.lang.where import parse_condition

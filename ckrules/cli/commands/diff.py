@@ -9,7 +9,7 @@ import click
 
 from ckrules.cli.answers import Writer, answer_options, name_or_text
 from ckrules.cli.request import Request, space_options
-from ckrules.cli.sides import HELP, side_of
+from ckrules.cli.sides import side_of
 from ckrules.cli.terminal import progress
 
 if TYPE_CHECKING:
@@ -19,26 +19,8 @@ if TYPE_CHECKING:
 
 GROUP = "check"
 
-EPILOG = (
-    HELP
-    + """
-The options select the part that is compared. Counts are exact, so "equal" is a
-proof; a field that the sides name (two GPUs) is not compared.
-Of two CK versions the rules that differ are listed, those on problems, too.
 
-\b
-Examples:
-  ckrules diff gfx942 gfx950 --variant forward --dtype fp16
-  ckrules diff 2025.11 2026.06 --variant bwd_weight --arch gfx942
-  ckrules diff legal dispatcher --variant bwd_data --arch gfx1201
-
-\b
-Exit codes: 0 equal, 1 different, 2 bad input, 4 undecided.
-"""
-)
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("a")
 @click.argument("b")
 @space_options

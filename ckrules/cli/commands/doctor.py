@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 
 GROUP = "build"
 
-EPILOG = """\b
-Exit codes: 0 kernels of some CK release can be compiled, 1 none can.
-"""
 
-
-@click.command(epilog=EPILOG)
+@click.command()
 @output_options(TEXT)
 def command(form: str, output: str | None) -> int:
     """Say what this machine can build and run, and how to get what is missing."""

@@ -21,17 +21,10 @@ from ckrules.support.errors import UsageError
 
 GROUP = "explore"
 
-EPILOG = """\b
-Examples:
-  ckrules draw --arch gfx942 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
-  ckrules draw kernels.ck.json#/kernels/3
-  ckrules draw -o tile.svg --arch gfx942 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
-  ckrules draw -o lds.svg --of lds-a --ck 2025.11 kernels.ck.json#/kernels/3
-"""
 _TILE = "tile"
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
 @arch_option
 @output_options({**TEXT, "svg": (".svg",)})

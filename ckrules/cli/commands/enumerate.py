@@ -37,25 +37,8 @@ GROUP = "explore"
 _QUICK = 10_000
 """Points that are written before a bar's total matters."""
 
-EPILOG = """\b
-A terminal gets a table: the recommended kernels of the space first, then
-configurations from everywhere in it. Elsewhere all are written, by default as
-upstream kernel names, one a line. They break no rule of either severity, and come
-in the same order on every machine. --best takes those that are predicted fastest.
-FILE describes a space of its own (ckrules help count), which is written as JSON Lines.
 
-\b
-Examples:
-  ckrules enumerate --variant bwd_weight --arch gfx1201
-  ckrules enumerate --variant forward --arch gfx942,gfx950 --dtype fp16 \\
-      --where "pipeline == 'compv4' & lds_bytes <= 32768" -o kernels.parquet
-  ckrules enumerate --variant forward --arch gfx942 --dtype fp16 --best 5 \\
-      --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3,pad=1
-  ckrules enumerate --catalog full --stage generated --arch gfx942 --variant forward
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @space_options
 @distinct_option
 @file_argument
@@ -295,7 +278,6 @@ def _run(request: Request) -> str:
 
 
 def _summary(request: Request, space: Space, shown: int) -> str:
-    """One line: how many points there are, and how many of them are shown."""
     total = space.count()
     whole = count(total, "configuration")
     listed = whole if shown == total else f"{shown:,} of {whole}"

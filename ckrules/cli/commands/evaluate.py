@@ -23,31 +23,8 @@ if TYPE_CHECKING:
 
 GROUP = "build"
 
-EPILOG = """\b
-FILE is CSV: the columns of a problem, latency_us or latency_ms, and the kernel by
-its name (kernel) or by tile_m, tile_n, tile_k and pipeline as in upstream's
-benchmarks. For each problem the kernel with the shortest predicted time is picked;
-its efficiency is the shortest measured time over the measured time of the pick.
 
-\b
-A tuned table of aiter has the fastest kernel of each problem alone. Said is its mean
-place in the list that the tuner chose from (0 first, 1 last; kernels count once a
-geometry), how many are among the first five, the share of times within the printed
-range, and Spearman's correlation over the problems.
-
-\b
-Examples:
-  ckrules evaluate times.csv
-  ckrules evaluate times.csv --model none
-  ckrules evaluate times.csv --folds 5 --format json
-  ckrules evaluate a8w8_bpreshuffle_tuned_gemm.csv
-
-\b
-Exit codes: 0 done, 2 usage or bad input.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @measurement_options
 @model_option
 @option(
@@ -108,7 +85,6 @@ def command(
 def _winners(
     times: MeasuredTimes, ranker: Ranker, form: str, output: str | None, *, quiet: bool
 ) -> int:
-    """The figures of a tuned table."""
     from ckrules.ranking.winners import judge_winners, read_winners
     from ckrules.support.errors import UsageError
 

@@ -19,14 +19,6 @@ from ckrules.kernels.books import Books
 from ckrules.support.tables import aligned
 from ckrules.support.visible import hyperlink, json_text
 
-EPILOG = """\b
-Examples:
-  ckrules explain LDS001
-  ckrules explain lds_bytes
-  ckrules explain compv4
-  ckrules explain --list quantities
-"""
-
 GROUP = "explore"
 
 
@@ -36,7 +28,7 @@ def _completed(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[
     return [CompletionItem(w) for w in known if w.lower().startswith(incomplete.lower())]
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument(
     "what",
     metavar="[CODE|FIELD|QUANTITY|VALUE|GPU|CATALOG]",

@@ -17,26 +17,8 @@ GROUP = "explore"
 #: What is shown first where nothing is asked for.
 _FIRST = {"variant": ("forward",), "arch": ("gfx942",), "dtype": ("fp16",)}
 
-EPILOG = """\b
-FILE is a file that describes a space, as for ckrules count; without it, the options
-that select say which kernels are shown first: the page can change their variant, GPU,
-type and CK release.
 
-\b
-The page has a row for each field with all its values and how many kernels each
-leaves; a value that leaves none says why. What is chosen is in the address, so
-that a page can be kept as a bookmark; with the same --port and --token it works
-with the next server, too. Nothing leaves this machine.
-
-\b
-Examples:
-  ckrules explore --variant forward --arch gfx942 --dtype fp16
-  ckrules explore --variant bwd_weight --arch gfx1201 --set pipeline=mem --open
-  ckrules explore gemm.json --where 'MWG < 128'
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @space_options
 @distinct_option
 @file_argument
@@ -53,11 +35,7 @@ Examples:
 )
 @option("--open/--no-open", "opens", default=False, help="Open the page in the browser [no].")
 def command(
-    request: Request,
-    results: str | None,
-    port: int,
-    token: str | None,
-    opens: bool,
+    request: Request, results: str | None, port: int, token: str | None, opens: bool
 ) -> int:
     """Look around in a space on a page in the browser."""
     if token is not None and not re.fullmatch(r"[\w-]{16,200}", token, re.ASCII):

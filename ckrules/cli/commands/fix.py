@@ -32,28 +32,8 @@ from ckrules.support.tables import count
 
 GROUP = "check"
 
-EPILOG = """\b
-Nearest: cheapest changed fields, then fewest steps from candidate value to
-candidate value. Flags cost 1 or 2, vectors 3, warp tiles and waves 6 and 7, the
-block tile 16 and the pipeline 20, as in `ckrules check`. variant, arch, dtype,
-ndim and layout keep their values unless --free names them. No fix has all
-changes of another one, and none that is left out is nearer.
 
-\b
-FILE describes a space of its own (ckrules help count); POINT is a JSON object of values
-by name, or a file of one.
-
-\b
-Examples:
-  ckrules fix --arch gfx1201 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
-  ckrules fix kernel.json --keep pipeline,tile_m -n 5 --weight vector_c=3
-
-\b
-Exit codes: 0 found, 1 nothing legal keeps these fields, 2 bad input, 4 undecided.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("config", metavar="CONFIG | FILE POINT")
 @click.argument("point", metavar="", required=False)
 @arch_option

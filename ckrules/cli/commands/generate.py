@@ -15,28 +15,8 @@ from ckrules.support.errors import UsageError
 
 GROUP = "build"
 
-EPILOG = """\b
-INPUTS are kernel names, files or - (standard input), as for ckrules check.
-A kernel becomes NAME.hpp, NAME.cpp, NAME.device.cpp, NAME.host.cpp and a
-dispatcher wrapper. Beside them stand headers that include and register all,
-CMakeLists.txt, Makefile and (with the package ninja) build.ninja. Kernels of
-several GPUs go to a folder each. Files that would not change are left alone.
-Kernels that an earlier run wrote stay, unless --clean is given: it removes their
-sources and artifacts, and nothing that ckrules did not write.
 
-\b
-Examples:
-  ckrules enumerate --variant forward --arch gfx942 --ck 2025.11 --limit 5 \\
-      --format jsonl | ckrules generate - -o out --ck 2025.11
-  ckrules generate grouped_conv_fwd_… --arch gfx942 -o out
-
-\b
-Exit codes: 0 all generated, 1 some break a rule, 2 some cannot be read,
-3 there was nothing to generate.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("inputs", nargs=-1, required=True)
 @option("-o", "--output", metavar="DIR", required=True, help="Folder to write to.")
 @arch_option

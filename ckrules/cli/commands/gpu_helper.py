@@ -21,27 +21,8 @@ if TYPE_CHECKING:
 
 GROUP = "build"
 
-EPILOG = """\b
-What upstream's gpu_helper prints, for any kernel of a folder that ckrules build
-worked on: problem, kernel, selected_kernel, execution (time_ms, tflops, flops),
-with --validate validation (accuracy, max_error, correct_elements,
-total_elements), and status. Beside these: source (where the choice comes from)
-and, where channels or sizes are padded, padded. Inputs are random, and every
-element is compared with a reference whether --validate shows it or not.
-The program gpu_helper is this command.
 
-\b
-Examples:
-  ckrules gpu-helper 1024 1024 512 --validate --dir out
-  ckrules gpu-helper --problem N=8,C=64,K=64,H=28,W=28,Y=3,X=3 --set variant=bwd_data
-
-\b
-Exit codes: 0 the result is right, 1 it is not or no kernel takes the problem,
-2 usage, 3 no GPU.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("sizes", nargs=-1, type=click.IntRange(min=1), metavar="[M N K]")
 @option("--problem", "line", metavar="PROBLEM", help="Instead of M N K: N=…,C=…,K=…")
 @option("--validate", is_flag=True, help="Show how the result compares.")

@@ -30,18 +30,8 @@ _FORMATS = {
 
 GROUP = "check"
 
-EPILOG = """\b
-FILE describes a space of its own (ckrules help count), whose restrictions are drawn.
 
-\b
-Examples:
-  ckrules graph
-  ckrules graph --topic WAVE,TILE --format mermaid
-  ckrules graph -o rules.svg
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("file", metavar="[FILE]", required=False)
 @option("--variant", metavar="NAME", help="A variant of the operator [forward].")
 @topic_option

@@ -24,32 +24,6 @@ GROUP = "check"
 #: What upstream's filters filter, where it is known.
 _FILTERED = "full"
 
-EPILOG = """\b
-Codes
-  LINT001 error    rules contradict each other: they leave nothing of some values
-  LINT002 warning  one rule leaves nothing of some values
-  LINT003 warning  a rule rejects no candidate
-  LINT004 note     a rule is implied by the others
-  LINT005 warning  a guard cannot hold
-  LINT006 note     a divisor can be 0 where the rule applies
-  LINT007 warning  no rule reads a field
-
-\b
---profile dispatcher and --profile builder are linted together with what they
-filter: the kernels that a catalog lists (--catalog, default full). The options
-select the part of the space that is looked at. FILE describes a space of its own
-(ckrules help count).
-
-\b
-Examples:
-  ckrules lint
-  ckrules lint --profile dispatcher --arch gfx1201
-  ckrules lint --catalog tiny --select LINT001,LINT004
-
-\b
-Exit codes: 0 nothing found, 1 findings, 2 bad input, 4 undecided.
-"""
-
 
 def _codes() -> Sequence[str]:
     from ckrules.reasoning.codes import CODES
@@ -57,7 +31,7 @@ def _codes() -> Sequence[str]:
     return list(CODES)
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @space_options
 @file_argument
 @option("--select", "chosen", type=Words(_codes, "finding"), help="Only findings with these codes.")

@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 
 GROUP = "maintain"
 
-EPILOG = """\b
-An editor starts it and speaks to it through standard input and output.
-docs/editors.md shows how for VS Code, Neovim and Emacs.
-"""
 
-
-@click.command(epilog=EPILOG)
+@click.command()
 @option("--arch", help="GPU of configurations that name none.")
 @option("--ck", help="CK headers.")
 @option("--profile", metavar="NAME", help="Rule set (default: legal).")

@@ -14,28 +14,11 @@ from ckrules.support.errors import UsageError
 
 GROUP = "build"
 
-EPILOG = """\b
-KIND is predicted (predicted against measured times), efficiency (how fast the
-picked kernels are, by the size of the problem) or roofline (speeds under the peaks
-of matrix units and memory). FILE is as for ckrules evaluate; ckrules bench writes
-such files. The suffix of the output says its form: .png, .svg or .html, a page that
-needs no network. Needs matplotlib: pip install 'ckrules[plot]'.
-
-\b
-Examples:
-  ckrules plot predicted times.csv -o predicted.png
-  ckrules plot efficiency times.csv --model none -o estimates.svg
-  ckrules plot roofline times.csv -o roofline.html
-
-\b
-Exit codes: 0 done, 2 usage or bad input.
-"""
-
 _KINDS = ("predicted", "efficiency", "roofline")
 _FORMS = {"png": (".png",), "svg": (".svg",), "html": (".html", ".htm")}
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("kind", type=OneOf(list(_KINDS)), metavar="KIND")
 @measurement_options
 @model_option
@@ -43,12 +26,7 @@ _FORMS = {"png": (".png",), "svg": (".svg",), "html": (".html", ".htm")}
 @option("-o", "--output", metavar="FILE", required=True, help="Where the picture goes; -: output.")
 @quiet_option
 def command(
-    times: MeasuredTimes,
-    kind: str,
-    model: str | None,
-    form: str | None,
-    output: str,
-    quiet: bool,
+    times: MeasuredTimes, kind: str, model: str | None, form: str | None, output: str, quiet: bool
 ) -> int:
     """Draw measured and predicted times."""
     form = form or by_suffix(output, _FORMS)

@@ -24,21 +24,8 @@ _FORMATS = {"names": (".txt", ".names"), "jsonl": (".jsonl", ".ndjson"), "json":
 
 GROUP = "check"
 
-EPILOG = """\b
-Without --limit or --sample configurations are counted only. They have every
-field but arch. With --catalog they are those that the list of each GPU has.
 
-\b
-Examples:
-  ckrules portable --arch gfx90a,gfx942,gfx950 --variant forward --dtype fp16
-  ckrules portable --arch gfx942,gfx1201 --variant bwd_weight --sample 5 --seed 1
-
-\b
-Exit codes: 0 there are some, 1 there are none, 2 bad input.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @space_options
 @limit_option
 @option("--sample", "sampled", type=click.IntRange(min=0), help="Number of configurations to draw.")

@@ -21,26 +21,8 @@ if TYPE_CHECKING:
 
 GROUP = "explore"
 
-EPILOG = """\b
-The kernels are those named, or those that the options select and whose argument
-check accepts the problem. Of more than --draw, that many are drawn uniformly.
-Times come from a model where one was trained on such kernels, else they are
-estimated from the facts of the GPU; the last line says which.
 
-\b
-Examples:
-  ckrules rank --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3,pad=1 \\
-    --variant forward --arch gfx950 --dtype bf16
-  ckrules rank --problem N=1,C=64,K=64,H=56,W=56,Y=1,X=1 --catalog default \\
-    --variant forward --arch gfx942 --dtype fp16 --explain
-  ckrules rank --problem N=1,C=64,K=64,H=56,W=56,Y=1,X=1 --arch gfx942 NAME NAME
-
-\b
-Exit codes: 0 kernels were ranked, 2 usage or bad input, 3 no kernel accepts it.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("names", nargs=-1, metavar="[NAME…]")
 @ranking_options
 def command(asked: RankingChoice, names: tuple[str, ...]) -> int:

@@ -23,34 +23,11 @@ if TYPE_CHECKING:
 
 GROUP = "explore"
 
-EPILOG = """\b
-WHAT is one of
-  space               the part that the options select (with --catalog: a catalog)
-  space FILE          a space that a file describes, as for ckrules count
-  catalog NAME|FILE   what a catalog or a file of kernels lists
-  results WHERE       a folder that was built, or a results database
-  certification FILE  what ckrules certify wrote with --format json or --record
-  diff A B            two sides, as for ckrules diff
-The file needs no network and no script, follows the reader's light or dark colours,
-and says the numbers of each picture in a table. Predictions are made for --problem.
-Needs matplotlib: pip install 'ckrules[plot]'.
-
-\b
-Examples:
-  ckrules report space --variant forward --arch gfx942 --dtype fp16 -o report.html
-  ckrules report catalog tiny --arch gfx950 -o report.html
-  ckrules report results out -o report.html
-  ckrules report diff gfx942 gfx950 --variant forward --dtype fp16 -o report.html
-
-\b
-Exit codes: 0 done, 2 usage or bad input, 4 undecided.
-"""
-
 #: What there are reports of, and how many words follow.
 _KINDS = {"space": (0, 1), "catalog": (1,), "results": (1,), "certification": (1,), "diff": (2,)}
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("what", nargs=-1, required=True, metavar="WHAT…")
 @space_options
 @distinct_option

@@ -30,26 +30,8 @@ _RUNS = ("status", "name", "problem", "wrong", "max_abs", "latency_ms", "tflops"
 
 GROUP = "build"
 
-EPILOG = """\b
-WHERE is a folder that was built, or a results database. One row is one artifact,
-or with --runs one kernel on one problem, as ckrules validate ran it.
-A terminal gets a table of the main columns; elsewhere every column is written,
-by default as JSON lines. Failures are rows like any other. With --runs a terminal
-also gets a line of bars for each problem that several kernels were timed on.
 
-\b
-Examples:
-  ckrules results out
-  ckrules results out --failed --fields name,error_class,diagnostic
-  ckrules results out -o results.parquet
-  ckrules results out --runs -o runs.parquet
-
-\b
-Exit codes: 0 rows were shown, 3 there were none.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("where", metavar="WHERE")
 @listing_options
 @option("--runs", is_flag=True, help="Runs of kernels instead of builds.")

@@ -19,24 +19,8 @@ if TYPE_CHECKING:
 
 GROUP = "build"
 
-EPILOG = """\b
-KERNEL is a path such as out/NAME.hsaco, or a name with --dir. The JSON object
-has upstream gpu_helper's keys: problem, kernel, execution (time_ms, tflops,
-flops), validation (accuracy, max_error, correct_elements, total_elements) and
-status (success, or what went wrong), with device and error beside them.
 
-\b
-Examples:
-  ckrules run out/NAME.hsaco --problem N=32,C=64,K=64,H=56,W=56,Y=3,X=3,pad=1
-  ckrules run NAME --dir out --problem N=1,C=8,K=8,W=99,X=3 --repeat 100
-
-\b
-Exit codes: 0 the result is right, 1 it is not or the kernel refuses, 2 usage,
-3 no GPU.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("kernel", metavar="KERNEL")
 @option("--problem", "line", required=True, metavar="PROBLEM", help="Sizes: N=…,C=…,K=…")
 @option("--dir", "home", metavar="DIR", help="Folder of kernels given by name.")

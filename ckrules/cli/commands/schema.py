@@ -13,15 +13,8 @@ from ckrules.support.visible import json_text
 
 GROUP = "maintain"
 
-EPILOG = """\b
-Examples:
-  ckrules schema configurations -o kernels.schema.json
-  ckrules schema settings
-  ckrules schema spaces -o space.schema.json
-"""
 
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("what", type=click.Choice(WHAT))
 @output_options({"json": (".json",)})
 @rule_options

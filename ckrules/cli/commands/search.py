@@ -13,30 +13,8 @@ from ckrules.cli.terminal import note, progress
 
 GROUP = "explore"
 
-EPILOG = """\b
-The search begins with a uniform sample of the kernels that accept the problem, and
-goes on to kernels that differ from the best ones in a field, as long as any of them
-is among the best. Times are predicted as by ckrules rank.
-With --device kernels are measured: those that may be the fastest are built in a
-folder (--dir) and timed, each time corrects the predictions, and --measure says how
-many kernels are tried in all. Killed and asked again, the search goes on.
 
-\b
-Examples:
-  ckrules search --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3,pad=1 \\
-    --variant bwd_weight --arch gfx942 --dtype fp16
-  ckrules search --problem N=1,C=64,K=64,H=56,W=56,Y=1,X=1 --variant forward \\
-    --arch gfx950 --dtype bf16 --where "pipeline == 'compv3'" -n 3 --explain
-  ckrules search --problem N=1,C=64,K=64,H=56,W=56,Y=1,X=1 --variant forward \\
-    --arch gfx950 --dtype bf16 --device hip --dir tried --measure 40
-
-\b
-Exit codes: 0 kernels were found, 1 none of those tried works, 2 usage or bad input,
-3 no kernel accepts it, or there is no GPU.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @ranking_options
 @option(
     "--kernels",

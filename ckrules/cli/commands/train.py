@@ -14,23 +14,8 @@ from ckrules.cli.terminal import note, progress
 
 GROUP = "build"
 
-EPILOG = """\b
-FILE is as for `ckrules evaluate`. All its kernels are of one variant, dtype and GPU.
-The same measurements and seed give the same model, byte for byte. Needs LightGBM:
-pip install 'ckrules[rank]'.
 
-\b
-Examples:
-  ckrules train times.csv -o mine.model.gz
-  ckrules rank --problem N=8,C=256,K=256,H=28,W=28,Y=3,X=3 --model mine.model.gz \\
-    --variant forward --arch gfx950 --dtype bf16
-
-\b
-Exit codes: 0 done, 2 usage or bad input.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @measurement_options
 @option("-o", "--output", metavar="FILE", required=True, help="Where the model goes.")
 @option("--seed", type=int, default=1, help="Of the random parts [1].")
@@ -41,12 +26,7 @@ Exit codes: 0 done, 2 usage or bad input.
 )  # fmt: skip
 @quiet_option
 def command(
-    times: MeasuredTimes,
-    output: str,
-    seed: int,
-    remark: str,
-    folds: int | None,
-    quiet: bool,
+    times: MeasuredTimes, output: str, seed: int, remark: str, folds: int | None, quiet: bool
 ) -> int:
     """Learn a model of times from measurements."""
     from ckrules.ranking.model_file import save

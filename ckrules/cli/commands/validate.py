@@ -21,30 +21,8 @@ if TYPE_CHECKING:
 
 GROUP = "build"
 
-EPILOG = """\b
-WHERE is a folder that ckrules build worked on, or kernels in it: by path, or by
-name with --dir. Every kernel runs on a built-in set of problems for its
-direction, or on those given. A PROBLEM is a line such as
-  N=32,C=64,K=64,H=56,W=56,Y=3,X=3,stride=2,pad=1
-where C and K are totals over the groups G; a FILE has such lines, JSON Lines, or
-CSV with such columns (upstream's names are understood). Results go to the
-builds' database as they come; ckrules results --runs shows them.
 
-\b
-Examples:
-  ckrules validate out
-  ckrules validate out --problems shapes.csv --timeout 20
-  ckrules validate out --device cpu --device-option order=reversed
-  ckrules validate out --device cpu --vary 20 --seed 1 --repeat 0
-  ckrules validate out/grouped_conv_fwd_….hsaco --problem N=1,C=8,K=8,H=9,W=9,Y=3,X=3
-
-\b
-Exit codes: 0 all right, or wrong only as problem rules foretell, 1 wrong, failed or
-against the rules, 2 usage or bad input, 3 no GPU or nothing to run.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @run_options("WHERE…", warmup=3, repeat=10, least=0)
 @vary_option
 @option("--seed", default=0, help="The same seed gives the same random problems. [0]")

@@ -28,25 +28,8 @@ if TYPE_CHECKING:
 
 GROUP = "check"
 
-EPILOG = """\b
-CONFIG is a kernel name, a file, - or a JSON object. FILE describes a space of its own
-(ckrules help count); POINT is a JSON object of values by name, or a file of one; why
-without it says why the space is empty. Without both, the options
-describe a region: why no legal configuration is in it, or one that is. With
---catalog: how many kernels each stage leaves, and which rules remove the rest.
 
-\b
-Examples:
-  ckrules why --arch gfx1201 grouped_conv_fwd_fp16_nhwgc_2d_compv4_...
-  ckrules why --where "pipeline == 'comp_async' & arch == 'gfx1201'"
-  ckrules why --catalog full --arch gfx1201 --variant bwd_weight
-
-\b
-Exit codes: 0 legal or not empty, 1 illegal or empty, 2 bad input, 4 undecided.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @click.argument("configs", nargs=-1, metavar="[CONFIG]... | FILE [POINT]")
 @space_options
 @option(
@@ -57,11 +40,7 @@ Exit codes: 0 legal or not empty, 1 illegal or empty, 2 bad input, 4 undecided.
 @timeout_option(60)
 @answer_options
 def command(
-    configs: tuple[str, ...],
-    request: Request,
-    deep: bool,
-    timeout: float,
-    write: Writer,
+    configs: tuple[str, ...], request: Request, deep: bool, timeout: float, write: Writer
 ) -> int:
     """Say why a configuration is illegal, or why a region is empty."""
     if configs and is_space(configs[0]):

@@ -120,7 +120,6 @@ def _read(trace: Any, p: MatrixInstruction, i: int) -> str:
 
 
 def _first(trace: Any, op: Operand, words: int) -> str:
-    """The first of several registers."""
     if op.file not in "va" or op.count < words:
         raise UntraceableError("no vector registers")
     found: str = trace.place(op.file, op.index)

@@ -45,7 +45,6 @@ class _Form:
         return found
 
     def denormal(self, a: Values) -> Values:
-        """Which numbers are denormal."""
         found: Values = (self.exponent(a) == 0) & (a != 0)
         return found
 

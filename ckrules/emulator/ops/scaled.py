@@ -105,7 +105,6 @@ def _widen(d: Decoded) -> Run:
 
 
 def _bits(values: Values, kind: str) -> Values:
-    """The bits of numbers in a format of 16 bits."""
     if kind == "bf16":
         return bf16(values).astype(np.uint32)
     with np.errstate(over="ignore"):

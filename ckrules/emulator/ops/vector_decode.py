@@ -80,7 +80,6 @@ def _row(d: Decoded) -> OpcodeRow:
 
 
 def _operands(d: Decoded, row: OpcodeRow) -> tuple[list[Operand], list[Operand]]:
-    """Destinations and sources, those among them that the text leaves out."""
     items = list(d.operands.items)
     if d.name.startswith("v_cmpx") and len(items) == len(row.sources):
         items.insert(0, Operand("s", int(Special.EXEC), 2))

@@ -73,7 +73,6 @@ def _pack_rtz(a: Values, b: Values) -> Values:
 
 
 def _half(a: Values) -> Values:
-    """The bits of reals as fp16, rounded to nearest."""
     return _bits(a.astype(np.float16))
 
 

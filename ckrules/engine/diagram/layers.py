@@ -31,7 +31,6 @@ def layered(
     """The diagram of a clause, built forward and then reduced backward.
 
     Args:
-        grid: The variables and their values.
         clause: The condition; parts of a conjunction are dropped as soon as they are decided.
         max_cells: Limit of the states times values of a layer.
         filters: Conditions over some of the clause's variables that hold as well; what they rule

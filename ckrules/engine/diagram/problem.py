@@ -170,7 +170,6 @@ class _State:
 
     @property
     def values(self) -> dict[str, tuple[Any, ...]]:
-        """The values that are still possible."""
         return {n: tuple(v[c] for c in self.codes[n]) for n, v in self.domains.items()}
 
     def problem(self, clauses: Sequence[BoolExpr]) -> ConstraintProblem:
@@ -179,7 +178,6 @@ class _State:
         return ConstraintProblem(left, tuple(self.joined), tuple(clauses))
 
     def nothing(self) -> ConstraintProblem:
-        """The problem without points."""
         none = {n: Variable(n, tuple(v), ()) for n, v in self.domains.items()}
         return ConstraintProblem(none, (), (), empty=True)
 
@@ -224,7 +222,6 @@ class _State:
         return True
 
     def filter_single(self, clause: BoolExpr) -> bool:
-        """Apply a clause of one variable."""
         (name,) = clause.support
         values = tuple(self.domains[name][c] for c in self.codes[name])
         return self.keep(name, truth_of(clause, {name: values}))

@@ -107,7 +107,6 @@ def forward(
     Args:
         extents: Number of values of each variable of the block.
         diagrams: Clause diagrams whose axes count from 0 in the block.
-        budget: Limits.
 
     Raises:
         BudgetExceededError: When a limit is passed.

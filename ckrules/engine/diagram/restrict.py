@@ -70,7 +70,6 @@ def restrict(
         problem: The values that are left and the clauses that are new.
         recode: For each variable whose codes change, the new code by old code; codes that are
             left out are dropped.
-        budget: Limits.
 
     Raises:
         BudgetExceededError: When the result is too large, or a block is not compiled as a whole.

@@ -110,7 +110,6 @@ def compile_function(
     """A function from a point to the truth of every root.
 
     Args:
-        roots: The conditions.
         never_zero: Tells which divisors need no guard, as for `Lowering`.
 
     >>> from ckrules.engine.expr.variables import Int

@@ -227,12 +227,7 @@ def Bool(  # noqa: N802
 
 
 def Enum(  # noqa: N802
-    name: str,
-    values: Iterable[str],
-    *,
-    doc: str = "",
-    role: Role = Role.FEATURE,
-    group: str = "",
+    name: str, values: Iterable[str], *, doc: str = "", role: Role = Role.FEATURE, group: str = ""
 ) -> EnumExpr:
     """A variable that takes one of the given words.
 

@@ -54,7 +54,6 @@ class Interpreter:
     """The value of an expression at any point.
 
     Args:
-        tree: The expression.
         truth: Ask for its truth instead.
         meter: The work that it may take, shared with other parts of the same text.
 

@@ -280,7 +280,6 @@ class PythonReader(ExpressionReader):
         return method[2](self, node, args)
 
     def known_calls(self) -> list[str]:
-        """The functions that a text may call."""
         return [*CALLS, *(n for n in FUNCTIONS if "." not in n)]
 
     def _abs(self, node: ast.AST, args: list[ast.expr]) -> Any:
@@ -373,7 +372,6 @@ def parse_restriction(text: str, fields: Mapping[str, Any]) -> e.BoolExpr:
     Numbers are true unless zero, and ``&``, ``|`` and ``~`` of numbers work on their bits.
 
     Args:
-        text: A restriction.
         fields: Nodes by name, and constants that the text reads.
 
     Raises:

@@ -29,7 +29,6 @@ def exact(root: BoolExpr, values: Mapping[str, Sequence[Any]]) -> BoolExpr:
     `ckrules.engine.evaluate.vector.check_width` refuses it.
 
     Args:
-        root: A condition.
         values: The values of each of its variables, which are all that the result holds for.
 
     Raises:

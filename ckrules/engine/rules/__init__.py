@@ -14,15 +14,6 @@ from ckrules.engine.rules.rule import (
 from ckrules.engine.rules.violation import Violation, violation
 
 __all__ = [
-    "KINDS",
-    "Example",
-    "Examples",
-    "Kind",
-    "Rule",
-    "RuleDef",
-    "Severity",
-    "Violation",
-    "rule",
-    "version_key",
-    "violation",
-]
+    "KINDS", "Example", "Examples", "Kind", "Rule", "RuleDef", "Severity", "Violation", "rule",
+    "version_key", "violation",
+]  # fmt: skip

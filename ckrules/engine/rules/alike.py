@@ -17,17 +17,7 @@ from math import prod
 from typing import Any
 
 from ckrules.engine.evaluate.compiled import compile_values
-from ckrules.engine.expr import (
-    FALSE,
-    TRUE,
-    BoolExpr,
-    Expr,
-    Value,
-    all_of,
-    any_of,
-    implies,
-    isin,
-)
+from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of, any_of, implies, isin
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.connectives import nary, negation
@@ -44,7 +34,6 @@ class Alike:
 
     Args:
         name: A few words joined by hyphens.
-        field: The field.
         effects: What the value is used for; points that differ in the field alone, and have the
             same value of each effect, are the same.
         applies: Where that is claimed; it must hold for both values.

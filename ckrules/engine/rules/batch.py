@@ -45,7 +45,6 @@ class BatchChecker:
     Equal faults are explained once.
 
     Args:
-        book: The rules.
         in_range: Whether all points have values within the ranges of their fields, as what
             readers yield has; much can then be left out of the conditions.
 

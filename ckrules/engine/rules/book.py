@@ -92,10 +92,7 @@ class Vocabulary:
     alike: Sequence[Alike] = ()
 
     def __init__(
-        self,
-        variables: Iterable[Expr],
-        facts: Mapping[str, Table] | None = None,
-        ck: str = "",
+        self, variables: Iterable[Expr], facts: Mapping[str, Table] | None = None, ck: str = ""
     ) -> None:
         self.facts: Mapping[str, Table] = {} if facts is None else facts
         if ck:

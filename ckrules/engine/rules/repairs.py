@@ -149,7 +149,6 @@ class Repairs:
         """The repairs of the broken rules one after another, each on what those before it made.
 
         Args:
-            point: The configuration.
             broken: The codes of the rules to repair.
             unsafe: Whether repairs that are not safe are made as well.
         """

@@ -54,6 +54,8 @@ KINDS: Mapping[str, str] = {
     Kind.NO_EFFECT.value: "a field changes nothing: another configuration is the same kernel",
     Kind.PROFILE.value: "a tool refuses it although the C++ may accept it",
 }
+#: The last paragraph of a rule of that kind that has none.
+_NOTHING_TO_DO = "Fix: none; another generator or receipt has to make the kernel."
 _CODE = re.compile(r"[A-Z]{2,5}\d{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
@@ -312,7 +314,7 @@ def rule(
     Args:
         code: Letters of the topic and three digits; never reused for another meaning.
         name: Names the fault, so that it reads well as "allow NAME".
-        kind: What breaks (a `Kind`).
+        kind: What breaks (a `Kind`). A rule of kind ``profile`` may leave out the paragraph Fix.
         source: Where the fact comes from: file and symbol, or a manual.
         accepts, rejects: Fields of example points that the rule applies to and accepts or
             rejects; what they leave out is taken from the vocabulary's baseline. An example with
@@ -357,6 +359,8 @@ def rule(
             raise RuleBookError(
                 f"rule {code}: the docstring must begin with a sentence that states the fact"
             )
+        if kind == Kind.PROFILE and "\n\nFix:" not in doc:
+            doc = f"{doc}\n\n{_NOTHING_TO_DO}"
         template = Rule(
             code, name, Kind(kind), TRUE, since=since, until=until, severity=Severity(severity),
             profiles=kept, sources=sources, issue=issue, doc=doc,
@@ -369,7 +373,6 @@ def rule(
 
 
 def _texts(code: str, part: str, given: Any) -> tuple[str, ...]:
-    """A text or a list of texts that a rule declares."""
     listed = (given,) if isinstance(given, str) else given
     try:
         texts = tuple(listed)
@@ -382,7 +385,6 @@ def _texts(code: str, part: str, given: Any) -> tuple[str, ...]:
 
 
 def _examples(code: str, part: str, given: Any) -> tuple[Example, ...]:
-    """What a rule declares as accepted or rejected: a list of mappings."""
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise RuleBookError(f"rule {code}: {part} = {given!r}: expected a list of examples")
     examples = tuple(given)

@@ -74,8 +74,6 @@ def read(source: SourceFile, context: Context) -> Iterator[Item]:
 
 
 class _Rows:
-    """The rows of one table."""
-
     def __init__(self, table: TunedTable, source: str, context: Context) -> None:
         self._table, self._source, self._context = table, source, context
         self._gpus = {g.name: g for g in context.books.gpus}
@@ -148,7 +146,6 @@ class _Rows:
     def _faulty(
         self, row: TableRow, word: str, gpu: str, place: Place, plain: bool
     ) -> Entry | UnreadableText:
-        """What is wrong with a kernel that cannot be read."""
         if gpu in self._gpus:
             return entry_from_name(word, replace(self._context, arch=gpu), place, spread=plain)
         at = row.at(self._table.gpu) or row.place

@@ -36,7 +36,6 @@ def short_sums(config: Mapping[str, Any]) -> list[Convolution]:
 
 
 def _stages(config: Mapping[str, Any]) -> int:
-    """K tiles in flight."""
     if config.get("pipeline") != "mem":
         return 2
     found = library.book(str(config["variant"])).resources(config, ["mem_stages"])

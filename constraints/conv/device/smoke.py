@@ -35,11 +35,7 @@ _SIZES = {
     ),
 }
 _SPLITS = (1, 2, 5)
-_IMAGES = {
-    1: "W=35,X=3,pad=1",
-    2: "H=7,W=9,Y=3,X=3,pad=1",
-    3: "D=3,H=5,W=6,Z=3,Y=3,X=3,pad=1",
-}
+_IMAGES = {1: "W=35,X=3,pad=1", 2: "H=7,W=9,Y=3,X=3,pad=1", 3: "D=3,H=5,W=6,Z=3,Y=3,X=3,pad=1"}
 
 
 def smoke(config: Mapping[str, Any]) -> list[Convolution]:

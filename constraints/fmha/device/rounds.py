@@ -42,10 +42,6 @@ class AttentionRounds(BlockRounds, ABC):
     """One estimate of kernels of attention that have such terms.
 
     Args:
-        k: The kernels.
-        p: The problem.
-        gpu: The GPU of all kernels.
-        product: The product that carries it.
         t: What a step takes, and what comes before and after.
         c: What no data sheet says.
     """

@@ -127,7 +127,6 @@ class AttentionTensors(Unsliced):
         return replace(placed, pitch=0, outer=0) if packed else placed
 
     def _memory(self, name: str) -> TensorMemory:
-        """How Q, K, V or O lies."""
         return TensorMemory.of(self.problem, name, name == "v" and self._v_order[-1] == 1)
 
     def _of(
@@ -153,7 +152,6 @@ class AttentionTensors(Unsliced):
 
     @property
     def _pages(self) -> int:
-        """Pages of a sequence of K and V."""
         return -(-self.problem.seqlen_k // self.problem.page_rows)
 
     @property
@@ -163,7 +161,6 @@ class AttentionTensors(Unsliced):
 
     @property
     def _types(self) -> tuple[str, str]:
-        """The types of the operands and of O."""
         dtype = str(self.config["dtype"])
         wide = dtype.removeprefix("fp8") if dtype in NARROW and dtype != "fp8" else dtype
         return OPERANDS[dtype], wide
@@ -175,7 +172,6 @@ class AttentionTensors(Unsliced):
         return dtype
 
     def _rows(self, name: str) -> int:
-        """Rows of a sequence, or of all in group mode."""
         p = self.problem
         longest: int = getattr(p, f"seqlen_{name}")
         return sum(p.rows_of(name)) if self._grouped else longest
@@ -203,7 +199,6 @@ class AttentionTensors(Unsliced):
             first_q, first_k = first_q + rows_q, first_k + rows_k
 
     def _part(self, values: NDArray[Any], number: int, rows: slice) -> NDArray[np.float64]:
-        """A sequence's part of a tensor of heads and rows."""
         found = values if self._grouped else values[number]
         return found[:, rows].astype(np.float64)
 
@@ -227,7 +222,6 @@ class AttentionTensors(Unsliced):
         return heads[:, :rows].astype(np.float64)
 
     def _place(self, number: int, rows: slice) -> tuple[Any, ...]:
-        """Where a sequence's part of a tensor of heads and rows is."""
         return (slice(None), rows) if self._grouped else (number, slice(None), rows)
 
     def _added(
@@ -268,7 +262,6 @@ class AttentionTensors(Unsliced):
         return scores, doubt
 
     def _softmax(self, q: NDArray[np.float64], k: NDArray[np.float64], added: Any) -> Softmax:
-        """The softmax of a sequence."""
         scores, doubt = self._scores(q, k, added)
         shown = self.shown(*scores.shape[1:])
         scores = np.where(shown, scores, -np.inf)
@@ -292,7 +285,6 @@ class AttentionTensors(Unsliced):
         return (self._random(number, shape) <= int(255 * (1 - P_DROP))) / (1 - P_DROP)
 
     def _random(self, number: int, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-        """The random byte of each weight of a sequence."""
         heads, rows, columns = shape
         return random_bytes(number, heads, rows, columns, SEED, OFFSET)
 
@@ -383,7 +375,6 @@ class AttentionTensors(Unsliced):
         return "q"
 
     def _divisions(self, side: str) -> list[Division]:
-        """The rows of Q or K as sequences, and as tiles and waves."""
         at = np.arange(self._rows(side))
         found = []
         if self._grouped:
@@ -393,7 +384,6 @@ class AttentionTensors(Unsliced):
         return [*found, *self._tiles(side, at)]
 
     def _tiles(self, side: str, at: NDArray[np.int_]) -> list[Division]:
-        """Rows of a sequence as tiles and waves."""
         tile, waves = int(self.config["tile_m0"]), int(self.config["wave_m0"])
         deep = int(self.config["warp_tile_m0"])
         return [

@@ -73,8 +73,6 @@ _FITTED = ("qr_async", "qr_async_trload", "qr")
 
 
 class _Forward(AttentionRounds):
-    """One estimate of attention forward."""
-
     @property
     def flops(self) -> int:
         return self.problem.flops
@@ -88,7 +86,6 @@ class _Forward(AttentionRounds):
         return self.problem.hdim + self.problem.hdim_v
 
     def work(self) -> tuple[Floats, Floats, Floats]:
-        """Blocks of each kernel, their steps in the mean, and those of the longest block."""
         k, p = self.k, self.problem
         sizes, place = np.unique(np.stack([k.tile_m0, k.tile_n0]), axis=1, return_inverse=True)
         each = np.asarray([_tiles(p, int(m), int(n)) for m, n in sizes.T])[place.ravel()].T
@@ -112,7 +109,6 @@ class _Forward(AttentionRounds):
         return np.asarray(moved + self.k.equal("variant", "fmha_fwd_splitkv") * 2 * parts)
 
     def assumed(self) -> dict[str, str]:
-        """What no published time was at hand of."""
         others = (n for n in self.k.words("pipeline") if n not in _FITTED)
         return {f"pipeline = {n}": "as fast as qr" for n in others}
 

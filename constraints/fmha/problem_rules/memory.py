@@ -64,7 +64,6 @@ def scores_within_offsets(c: ProblemSizes, head: IntExpr, reach: IntExpr) -> Boo
     """Whether tensors with a number for each score have strides and offsets of 32 bits.
 
     Args:
-        c: The kernel and the problem.
         head: Elements from a head of such a tensor to the next.
         reach: Bytes of a head of a sequence that have offsets.
     """

@@ -83,7 +83,6 @@ class BackwardTensors(AttentionTensors):
         return math.ceil(self.problem.seqlen_k / int(self.config["tile_n0"]))
 
     def _summed(self, name: str, direction: str) -> Tensor:
-        """The sums of dQ, with their parts in front."""
         p = self.problem
         plain = self._of(name, direction, p.heads, (self._rows("q"), p.hdim), "fp32", ())
         if not self.config["deterministic"]:
@@ -120,7 +119,6 @@ class BackwardTensors(AttentionTensors):
         return found
 
     def _gradients(self, data: Arrays, number: int, at_q: slice, at_k: slice) -> Gradients:
-        """The gradients of one sequence."""
         step, least = ROUNDING[self._types[0]]
         scale = 1.0 / math.sqrt(self.problem.hdim)
         q, do = (self._part(data[n], number, at_q) for n in ("q", "do"))

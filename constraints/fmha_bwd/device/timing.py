@@ -53,8 +53,6 @@ _SUMS = 4
 
 
 class _Backward(AttentionRounds):
-    """One estimate of attention backward."""
-
     @property
     def flops(self) -> int:
         """Five products, of half the scores where a causal mask leaves half of them out."""

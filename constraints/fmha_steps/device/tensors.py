@@ -57,7 +57,6 @@ class StepTensors(AttentionTensors):
         return super()._tensor(name, direction)
 
     def _in_parts(self, plain: Tensor) -> Tensor:
-        """A tensor with its parts in front."""
         shape = (self.parts_read(self.problem.seqlen_k), *plain.shape)
         return replace(plain, shape=shape, order=tuple(range(len(shape))))
 
@@ -115,5 +114,4 @@ class StepTensors(AttentionTensors):
         return found, off
 
     def _tiles(self, side: str, at: NDArray[np.int_]) -> list[Division]:
-        """The rows of a sequence as blocks."""
         return [Division("tile", at // (int(self.config["tile_s"]) or 8), "tile", " along Q")]

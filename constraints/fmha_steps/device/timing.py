@@ -59,7 +59,6 @@ class StepTiming(AttentionTiming):
     def estimate(
         self, kernels: Mapping[str, Any], problem: AttentionProblem, gpu: Gpu, product: GpuProduct
     ) -> Estimate:
-        """See `ckrules.kernels.timing.Timing.estimate`."""
         made = _Moved(numbers(kernels), problem, gpu, product)
         return Estimate(made.total, made)
 
@@ -83,8 +82,6 @@ class _Work:
 
 
 class _Moved(BlockRounds):
-    """One estimate."""
-
     def __init__(self, k: KernelTerms, p: AttentionProblem, gpu: Gpu, product: GpuProduct) -> None:
         self.k, self.problem, self.gpu = k, p, gpu
         c, speeds, self.variant = CONSTANTS, speeds_of(gpu), k.only("variant")

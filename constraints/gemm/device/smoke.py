@@ -58,7 +58,6 @@ def apart(config: Mapping[str, Any], shuffled: bool, by: int = 8) -> MatrixProdu
     """A product whose rows, or columns, lie apart in memory.
 
     Args:
-        config: The configuration.
         shuffled: Whether B is shuffled beforehand, so that it is packed as one of 4 bits is.
         by: How many elements, beyond a multiple of 4 tiles.
 

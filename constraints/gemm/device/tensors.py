@@ -84,7 +84,6 @@ class GemmTensors:
         )  # fmt: skip
 
     def _batch(self, a: str, b: str, c: str) -> tuple[Tensor, ...]:
-        """The tensors of a batch."""
         p, letters = self.problem, str(self.config["layout"])
         plain, turned = (0, 1, 2), (0, 2, 1)
         return (
@@ -193,7 +192,6 @@ class GemmTensors:
         return data["a"].reshape(*batch, p.m, p.k), data["b"].reshape(*batch, p.n, p.k)
 
     def _with_ds(self, found: NDArray[Any], ds: Iterable[NDArray[Any]]) -> NDArray[Any]:
-        """The operation on C and every D."""
         operation = str(self.config["elementwise_op"])
         for d in ds:
             if operation == "multiply":
@@ -256,12 +254,10 @@ class GemmTensors:
         ], mask
 
     def _group_division(self) -> Division:
-        """The groups of the elements of C."""
         sizes = [m * n for m, n in self.problem.groups]
         return Division("group", np.repeat(np.arange(len(sizes)), sizes), "group")
 
     def _place(self, at: int) -> tuple[int, int, int]:
-        """Group, row and column of an element of a grouped C."""
         start = 0
         for number, (m, n) in enumerate(self.problem.groups):
             if at < start + m * n:

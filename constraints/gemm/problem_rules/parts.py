@@ -65,10 +65,7 @@ def floats_stay_in_c(c: GemmProblem) -> BoolExpr:
 
     Fix: use k_batch = 1, or a tile that divides M (N where C has contiguous columns).
     """
-    return all_of(
-        ~c.c_row | (c.M % c.tile_m == 0),
-        c.c_row | (c.N % c.tile_n == 0),
-    )
+    return all_of(~c.c_row | (c.M % c.tile_m == 0), c.c_row | (c.N % c.tile_n == 0))
 
 
 @rule(

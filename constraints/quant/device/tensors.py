@@ -37,7 +37,6 @@ class QuantTensors(GemmTensors):
 
     @property
     def shuffled(self) -> bool:
-        """Whether B is shuffled beforehand."""
         return str(self.config["pipeline"]) == "preshufflev2"
 
     def _along(self, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -53,7 +52,6 @@ class QuantTensors(GemmTensors):
         return across, np.arange(p.k) // (p.k if whole else deep)
 
     def _scales(self, name: str) -> Tensor:
-        """The scales of A or of B."""
         across, along = self._along(name)
         rows, groups = int(across[-1]) + 1, int(along[-1]) + 1
         dtype = self.element(str(self.config["dtype_scale"]))

@@ -65,12 +65,10 @@ class ExpertTensors(Unsliced, ScaledTensors):
 
     @property
     def _narrow(self) -> bool:
-        """Whether weights have 4 bits."""
         return self.config["dtype"] in WIDENED
 
     @property
     def types(self) -> tuple[str, str, str]:
-        """The element types of A, B and C."""
         a, b, c = super().types
         return a, "fp4" if self._narrow else b, c
 
@@ -104,7 +102,6 @@ class ExpertTensors(Unsliced, ScaledTensors):
 
     @property
     def _room(self) -> int:
-        """The entries that there is room for."""
         p = self.problem
         return (-(-p.m * p.topk // self._tile) + p.experts) * self._tile
 
@@ -142,12 +139,10 @@ class ExpertTensors(Unsliced, ScaledTensors):
 
     @property
     def _rows_of_a(self) -> int:
-        """Rows of A."""
         return self.problem.m * (1 if self._first else self.problem.topk)
 
     @property
     def _result(self) -> tuple[int, int]:
-        """Rows and columns of C."""
         p = self.problem
         return (p.m * p.topk, p.n // 2) if self._first else (p.m, p.n)
 

@@ -91,11 +91,9 @@ class MicroTensors(ScaledTensors):
 
     @property
     def types(self) -> tuple[str, str, str]:
-        """The element types of A, B and C."""
         return "fp4", "fp4", self.element(str(self.config["dtype_c"]))
 
     def _plain(self) -> tuple[Tensor, ...]:
-        """A, B, their scales and C."""
         p = self.problem
         rows = -(-p.m // (_WIDE * _PACK)) * _WIDE * _PACK
         shape, order = weights(p.n, p.k)
@@ -131,7 +129,6 @@ class MicroTensors(ScaledTensors):
         return float(most.max())
 
     def products(self, name: str, data: Arrays, at: tuple[int, ...]) -> NDArray[np.float64]:
-        """The terms of one element's sum in the order of K, each with its scales."""
         a, b = self._scaled(data)
         row, column = at
         terms: NDArray[np.float64] = a[row] * b[column]

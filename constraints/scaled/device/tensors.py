@@ -38,7 +38,6 @@ class ScaledTensors(GemmTensors):
         super().__init__(problem, {**config, "layout": "rcr", "num_d": 0})
 
     def _plain(self) -> tuple[Tensor, ...]:
-        """A, B, their scales and C."""
         a, b, c = self.operands
         sizes = {"aq": self.problem.m, "bq": self.problem.n}
         return (

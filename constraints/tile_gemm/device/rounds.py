@@ -27,7 +27,6 @@ class BlockRounds:
         blocks: Blocks of each kernel.
         steps: Steps of a block.
         moved: Microseconds that the memory needs for the tensors.
-        product: The product that carries the GPU.
         c: What no data sheet says.
     """
 
@@ -60,7 +59,6 @@ class BlockRounds:
         return np.asarray(np.maximum.reduce(list(self.steps_by.values())))
 
     def _at_once(self) -> Floats:
-        """Blocks that share a compute unit."""
         each = np.ceil(self.blocks / self.product.compute_units)
         return np.asarray(np.minimum(self.t.resident, each))
 
@@ -105,7 +103,6 @@ class BlockRounds:
         return self.limits
 
     def _loops(self, step: Floats, wait: Floats) -> Floats:
-        """Microseconds of all rounds' loops."""
         return self.rounds(lambda held: self.loop(held, step, wait)) / self.clock
 
     def figures_of(self, flops: float, useful: Floats, peak: float) -> dict[str, Floats]:

@@ -98,8 +98,6 @@ def estimate(
     Args:
         kernels: A column for each quantity.
         work: The problem, as these kernels compute it.
-        gpu: The GPU.
-        product: The product that carries it.
         constants: What no data sheet says.
         situation: What the family adds to `Explained.situation`.
         assumed: What it adds to `Explained.assumed`.
@@ -112,8 +110,6 @@ def estimate(
 
 
 class _Model(BlockRounds):
-    """One estimate."""
-
     def __init__(
         self,
         kernels: Mapping[str, Any],

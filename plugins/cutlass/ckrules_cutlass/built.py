@@ -118,11 +118,7 @@ class CutlassKernel:
         return int(self._library.ckrules_cutlass_workspace(*given))
 
     def plan(
-        self,
-        problem: Any,
-        addresses: Sequence[int],
-        workspace: int = 0,
-        room: Room | None = None,
+        self, problem: Any, addresses: Sequence[int], workspace: int = 0, room: Room | None = None
     ) -> list[Fill | HostLaunch]:
         """The steps that compute the problem: barriers cleared where there are any, and one launch.
 

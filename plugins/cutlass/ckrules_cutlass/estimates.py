@@ -63,8 +63,6 @@ _SITUATION = ("m", "n", "k", "batch", "tiles_of_16384", "intensity", "ideal")
 
 @dataclass(frozen=True)
 class _Model:
-    """One estimate; see `ckrules.kernels.timing.Explained`."""
-
     k: KernelTerms
     problem: MatrixProduct
     gpu: Gpu

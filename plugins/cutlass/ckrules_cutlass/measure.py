@@ -62,7 +62,6 @@ def validate(folder: Path, stop: Callable[[], bool]) -> str:
     """Runs every built kernel on its smoke set but for runs that are known; says how it ended.
 
     Args:
-        folder: The kernels.
         stop: Asked after each run whether it is to be the last.
     """
 

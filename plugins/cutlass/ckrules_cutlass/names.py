@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.kernels.name_grammar import (
-    Grammar,
-    Suffix,
-    flag,
-    literal,
-    number,
-    numbers,
-    one_of,
-)
+from ckrules.kernels.name_grammar import Grammar, Suffix, flag, literal, number, numbers, one_of
 from ckrules.kernels.parts import ParsedName
 from ckrules_cutlass.vocabulary import VARIANT
 from ckrules_cutlass.words import AUTO, EPILOGUES, LAYOUTS, NONE, OPERANDS, SCHEDULES, TYPES

@@ -75,11 +75,7 @@ class Choice:
 
 
 class Judge:
-    """Judges choices on the complete times.
-
-    Args:
-        books: The rule books.
-    """
+    """Judges choices on the complete times."""
 
     def __init__(self, books: Books) -> None:
         self.books = books

@@ -63,8 +63,6 @@ PROBLEMS = (
 
 @dataclass
 class _Timed:
-    """A kernel that is timed."""
-
     name: str
     launch: Callable[[], None]
     clear: Callable[[], None] | None = None
@@ -75,10 +73,8 @@ class KernelTimer:
     """Times kernels on one GPU.
 
     Args:
-        folder: The built kernels.
         names: Those that are timed; all of the same types and layout.
         say: Told of each kernel and problem before it runs.
-        plugin: The device.
     """
 
     def __init__(

@@ -11,21 +11,6 @@ from ckrules.support.errors import UsageError
 
 GROUP = "maintain"
 
-EPILOG = """\b
-The compiler's front end judges each configuration (every static_assert). Limits of
-the back end, of the launch and of the hardware are asked about by ckrules certify
-backend, and what kernels compute by ckrules certify numerics. Verdicts are kept, so
-a repeated or interrupted run goes on where it was.
-
-\b
-Examples:
-  ckrules certify --arch gfx942 --ck 2025.11 -n 300 --seed 1
-  ckrules certify --arch gfx942 kernels.json
-
-\b
-Exit codes: 0 rules and verdicts agree, 1 they differ somewhere, 2 usage or no toolchain.
-"""
-
 #: What were options of this command and are commands now.
 _MOVED = {"--codegen": "ckrules certify backend", "--numerics": "ckrules certify numerics"}
 
@@ -39,14 +24,11 @@ class _FrontEnd(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=_FrontEnd, epilog=EPILOG)
+@click.command(cls=_FrontEnd)
 @certify_options
 @jobs_option
 @option(
-    "--batch",
-    default=12,
-    type=click.IntRange(1, 64),
-    help="Legal kernels per compiler run. [12]",
+    "--batch", default=12, type=click.IntRange(1, 64), help="Legal kernels per compiler run. [12]"
 )
 def command(setup: CertifySetup, jobs: int, batch: int) -> int:
     """Check the rules against the compiler's front end.

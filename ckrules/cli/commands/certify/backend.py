@@ -9,20 +9,8 @@ from ckrules.cli.terminal import note, progress, waiting
 
 GROUP = "maintain"
 
-EPILOG = """\b
-The kernels become code objects, as ckrules build makes them: what the back end
-refuses or leaves empty, LDS, registers and spills beside the predictions.
 
-\b
-Examples:
-  ckrules certify backend --arch gfx950 -n 20 --where "tile_m*tile_n*tile_k <= 32768"
-
-\b
-Exit codes: 0 rules and code objects agree, 1 they differ somewhere, 2 usage or no toolchain.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @certify_options
 def command(setup: CertifySetup) -> int:
     """Check the rules against what the compiler's back end makes of kernels.

@@ -14,24 +14,8 @@ from ckrules.support.errors import UsageError
 
 GROUP = "maintain"
 
-EPILOG = """\b
-Legal kernels, and kernels that break one rule of kind wrong-result or launch, are
-built and run on the device cpu (ckrules validate --device cpu), in several orders of
-waves and blocks; no GPU is needed. Runs are kept, so a repeated or interrupted run
-goes on where it was.
 
-\b
-Examples:
-  ckrules certify numerics --arch gfx942 -n 200 --seed 1
-  ckrules certify numerics --arch gfx942 kernels.json --blocks 0 --keep out
-  ckrules certify numerics --arch gfx942 --family fmha -n 20 --vary 20 --seed 2
-
-\b
-Exit codes: 0 rules and kernels agree, 1 they differ somewhere, 2 usage or no toolchain.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command()
 @certify_options
 @jobs_option
 @option(

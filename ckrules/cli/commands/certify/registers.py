@@ -17,21 +17,6 @@ from ckrules.support.errors import UsageError
 
 GROUP = "maintain"
 
-EPILOG = """\b
-Device code is compiled as ckrules build compiles it. What came out (registers,
-scratch, LDS, bytes of code, seconds) is kept in one CSV file a family, a line a kernel, and
-set beside the estimates. A run that was ended goes on where it was.
-
-\b
-Examples:
-  ckrules certify registers --data out -n 300 --seed 1
-  ckrules certify registers --data out --arch gfx942 --family gemm -n 40 --minutes 20
-  ckrules certify registers --data out --built kernels --seed 5
-
-\b
-Exit codes: 0 done, 1 kernels are left, 2 usage or no toolchain.
-"""
-
 
 def _families() -> Sequence[str]:
     from ckrules.certify.registers import families
@@ -39,7 +24,7 @@ def _families() -> Sequence[str]:
     return families(Books("2025.11"))
 
 
-@click.command(epilog=EPILOG)
+@click.command()
 @option("--data", required=True, metavar="DIR", help="Where the lines of each family are kept.")
 @option("--arch", "archs", type=Words(), help="GPUs. [gfx942,gfx950,gfx90a,gfx1201,gfx1100]")
 @option("--family", type=Words(_families, "family"), help="Kinds of kernels. [all]")
