@@ -159,7 +159,9 @@ class InputReading:
                 seen = [*seen[:1], pointer]
         if not found:
             known = " to ".join(dict.fromkeys(seen))
-            tail = f": its configurations are {known}" if any(seen) else ""
+            tail = f": its configurations are {known}" if known else ""
+            if not known and self.format not in ("json", "toml", "dispatcher", "registry"):
+                tail = f": those of {self.format} have no pointers"
             yield UnreadableText(Place(self.name), f"no configuration {self.pointer}{tail}")
 
     def _whole(self) -> Iterator[Item]:
