@@ -146,7 +146,7 @@ def check(
     ck: str | None = None,
     profile: str | None = None,
 ) -> list[Violation]:
-    """Every rule that a configuration breaks; an empty list means that it is legal.
+    """Every rule that a configuration breaks; it is legal if none has severity error.
 
     Args:
         config: A kernel's name or a mapping of fields; features left out have their defaults.

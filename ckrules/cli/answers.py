@@ -6,6 +6,7 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,8 +151,8 @@ class Writer:
     output: str | None
 
     def __call__(self, answer: Any, lines: Iterable[str]) -> None:
-        """Writes it to the file, or to standard output."""
-        with text_output(self.output) as stream:
+        """Writes it to the file, or to standard output, whose reader may have gone."""
+        with suppress(BrokenPipeError), text_output(self.output) as stream:
             if self.form == "json":
                 stream.write(json_text(answer, indent=2) + "\n")
             else:

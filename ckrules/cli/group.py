@@ -300,7 +300,7 @@ def _flushed(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        return _piped()
+        _piped()
     except OSError as error:
         return _unwritten(error)
     return code

@@ -76,11 +76,14 @@ class Request:
         return found.distinct() if self._distinct else found
 
     def _described(self) -> Region:
+        from ckrules.engine.lang.where import warn_of_strangers
         from ckrules.engine.restrictions import book_of
         from ckrules.readers.space_file import read_space
 
         book = book_of(read_space(self._file))
-        return Region(book, {}, conditions(book, self._where), self.title())
+        held = conditions(book, self._where)
+        warn_of_strangers(held, {})
+        return Region(book, {}, held, self.title())
 
     @functools.cached_property
     def listing(self) -> CatalogListing | None:

@@ -18,7 +18,7 @@ from typing import Any
 from ckrules.kernels.families import problems_of
 from ckrules.kernels.parts import Problems
 from ckrules.support import opening
-from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.errors import CkrulesError, UnknownNameError, UsageError
 
 _LARGEST = 1 << 30
 Reading = Callable[[Problems], Any]
@@ -84,11 +84,20 @@ def _understood(known: Iterable[Problems], reading: Reading) -> dict[str, Any]:
             found[kind.name] = reading(kind)
         except CkrulesError as error:
             faults.append((kind.name, error))
-    if not found and len(faults) == 1:
-        raise faults[0][1]
     if not found:
-        raise UsageError("; ".join(f"as {name}: {error}" for name, error in faults))
+        raise _fault(faults)
     return found
+
+
+def _fault(faults: Sequence[tuple[str, CkrulesError]]) -> CkrulesError:
+    """What is wrong with a text: what the kinds say that know its names, each sentence once."""
+    near = [(name, e) for name, e in faults if not isinstance(e, UnknownNameError)] or faults
+    said: dict[str, list[str]] = {}
+    for name, error in near:
+        said.setdefault(str(error), []).append(name)
+    if len(said) == 1:
+        return near[0][1]
+    return UsageError("; ".join(f"as {' or '.join(names)}: {e}" for e, names in said.items()))
 
 
 def _text(path: str) -> str:

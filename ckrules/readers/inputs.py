@@ -158,7 +158,9 @@ class InputReading:
                 seen = [*seen[:1], pointer]
         if not found:
             known = " to ".join(dict.fromkeys(seen))
-            tail = f": its configurations are {known}" if any(seen) else ""
+            tail = f": its configurations are {known}" if known else ""
+            if not known and self.format not in ("json", "toml", "dispatcher", "registry"):
+                tail = f": those of {self.format} have no pointers"
             yield UnreadableText(Place(self.name), f"no configuration {self.pointer}{tail}")
 
     def _whole(self) -> Iterator[Item]:
@@ -194,7 +196,7 @@ class InputReading:
             source = SourceFile(self.name, cast(BufferedReader, peeks))
             self.format = self.input_format or detect(self.name, source.head())
             module = formats()[self.format]
-            if source.empty and not (module.COMMENT and self._is_named_for(module)):
+            if source.empty and not self._may_be_empty(module):
                 raise SourceError("empty: there is no configuration in it")
             if module.COMMENT:
                 source.comments(module.COMMENT)
@@ -203,9 +205,10 @@ class InputReading:
         except SourceError as error:
             yield UnreadableText(Place(self.name, error.line, error.column), error.message)
 
-    def _is_named_for(self, module: InputFormat) -> bool:
-        """Whether the suffix is the format's (the file may contain only comments)."""
-        return os.path.splitext(self.name)[1].lower() in module.SUFFIXES
+    def _may_be_empty(self, module: InputFormat) -> bool:
+        """Whether no byte is a list without kernels, of a file with the format's suffix."""
+        named = os.path.splitext(self.name)[1].lower() in module.SUFFIXES
+        return named and (bool(module.COMMENT) or self.format == "jsonl")
 
 
 def read_input(

@@ -46,8 +46,8 @@ class WhyPoint:
 
     @property
     def legal(self) -> bool:
-        """True if no rule is violated."""
-        return not self.violations
+        """True if no rule of severity error is violated: warnings make nothing illegal."""
+        return all(v.rule.severity != "error" for v in self.violations)
 
     def _repr_html_(self) -> str:
         """The configuration as notebooks show it: its fields, above them what it breaks."""

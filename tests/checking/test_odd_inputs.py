@@ -40,6 +40,13 @@ def test_one_configuration_of_a_file(folder: Path) -> None:
         assert missing.stderr.startswith(f"a.json: error: no configuration /{name}: its config")
 
 
+def test_lines_have_no_pointers(folder: Path) -> None:
+    write(folder, "a.jsonl", json.dumps(legal()) + "\n")
+    missing = run("check", "a.jsonl#/0")
+    said = "a.jsonl: error: no configuration /0: those of jsonl have no pointers\n"
+    assert missing.stderr.startswith(said)
+
+
 def test_a_part_of_a_file_that_is_called_like_a_kernel(folder: Path) -> None:
     write(folder, "gemm_list.json", {"kernels": [legal(), legal(tile_m=96)]})
     assert run("check", "gemm_list.json#/kernels/0").exit_code == 0

@@ -57,9 +57,9 @@ def test_what_declares_no_kernels_passes_the_hooks(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, ""), done.stderr
 
 
-@pytest.mark.parametrize("name", ["sets.hpp", "sets.cpp", "a.conf", "a.ck.toml"])
+@pytest.mark.parametrize("name", ["sets.hpp", "sets.cpp", "a.conf", "a.ck.toml", "a.ck.jsonl"])
 def test_an_empty_file_passes_the_hooks(name: str, tmp_path: Path) -> None:
-    """Nothing at all is as good as comments alone where a format has comments."""
+    """Nothing at all is as good as comments alone, and no line is no kernel in JSON Lines."""
     (tmp_path / name).touch()
     (entry,) = re.findall(r"entry: ckrules (check --force.*)", HOOKS)
     done = run(*entry.split(), "--isolated", str(tmp_path / name))

@@ -12,7 +12,7 @@ import pytest
 
 from ckrules.cli.output import binary_output, text_output
 from ckrules.support.errors import UsageError
-from tests.cli.run import SMALL, run
+from tests.cli.run import ILLEGAL, SMALL, run
 from tests.helpers.full_disk import no_file_beyond
 
 
@@ -118,3 +118,20 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     assert done.stderr == f"error: {path}: cannot write: File too large\n"
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("why", 1), ("check", 1), ("check --exit-zero", 0), ("check --format json", 1)],
+)
+def test_a_closed_pipe_keeps_the_exit_code(tmp_path: Path, command: str, code: int) -> None:
+    """Whoever reads the first lines only is told no other verdict."""
+    names = tmp_path / "names.txt"
+    names.write_text(f"{ILLEGAL}\n" * 300)
+    given = ILLEGAL if command == "why" else str(names)
+    words = [sys.executable, "-m", "ckrules", *command.split(), "--arch", "gfx942", given]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, "error" in done.stderr) == (code, False)

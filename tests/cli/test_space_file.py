@@ -33,6 +33,12 @@ POINTS = [
 ]
 
 
+@pytest.mark.parametrize("condition", ["x == 3", "3 == x", "x in [3]"])
+def test_values_that_a_variable_never_has_are_noted(tmp_path: Path, condition: str) -> None:
+    result = run("count", write(tmp_path, "a.json", SPACE), "--where", condition)
+    assert (result.stdout, result.stderr) == ("0\n", "x is never 3; nearest 2\n")
+
+
 def test_count_enumerate_and_sample(tmp_path: Path) -> None:
     path = write(tmp_path, "a.json", SPACE)
     assert run("count", path).stdout == f"{len(POINTS)}\n"

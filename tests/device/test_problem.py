@@ -172,6 +172,9 @@ def test_a_line_is_every_kinds_that_understands_it() -> None:
     with pytest.raises(UsageError) as error:
         problem_files.parse("N=1,C=1", both)
     assert str(error.value) == "as convolution: the problem has no K; as GEMM: the GEMM has no M"
+    with pytest.raises(UsageError) as error:  # no size of convolutions is called M
+        problem_files.parse("M=0,N=8,K=8", problem_files.kinds(["forward", "standard", "flatmm"]))
+    assert str(error.value) == "M = 0 is not between 1 and 2147483647"
     fits = problems_of("forward").fits
     assert fits({"ndim": 1}, parse(line))
     assert not fits({"ndim": 1}, ("M", 3))

@@ -293,4 +293,4 @@ def test_rows_have_the_names_of_lines(variant: str, text: str) -> None:
 def test_no_other_kind_of_problem_takes_one_of_two_values() -> None:
     found = run("check", "--arch", "gfx942", "--problem", "M=64,N=64,K=64,m=2", GEMM)
     assert found.exit_code == 2
-    assert "as gemm: M is given twice, as M and m" in found.stderr
+    assert "M is given twice, as M and m" in found.stderr

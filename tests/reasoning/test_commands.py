@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from ckrules.cli.group import cli
 from ckrules.reasoning import nearest
+from tests.cli.run import legal
 
 NAME = "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_96x128x64_2x2x1_32x32x16_vec8_8_8"
 PART = ("--variant", "forward", "--dtype", "fp16", "--ndim", "2")
@@ -30,6 +31,18 @@ class TestWhy:
             in result.output
         )
         assert "source: ops/gemm" in result.output
+
+    def test_warning(self) -> None:
+        """What breaks rules of severity warning alone is legal, as check says."""
+        merged = legal(variant="bwd_data", vector_b=1, num_groups_to_merge=64)
+        result = run("why", json.dumps(merged))
+        assert result.exit_code == 0
+        assert "  legal: only rules of severity warning are broken\n  OP004 [" in result.output
+        found = json.loads(run("why", json.dumps(merged), "--format", "json").stdout)
+        assert found["legal"]
+        verdict = json.loads(run("check", "--isolated", "--verdicts", json.dumps(merged)).stdout)
+        assert verdict["legal"]
+        assert [v["code"] for v in found["violations"]] == ["OP004"]
 
     def test_region(self) -> None:
         """An empty region is explained, another one has a witness."""

@@ -300,8 +300,13 @@ def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -
             texts=_texts(inputs),
             docs_url=str(settings["docs-url"]) if form in _LINKING else "",
         )
-        report.render(seen(), stream.write, options)
-        stream.flush()
+        try:
+            report.render(seen(), stream.write, options)
+            stream.flush()
+        except BrokenPipeError:  # head has enough: what was found until then still fails
+            if asked.exit_zero or not any(t.failing for t in tallies.values()):
+                raise
+            return 1
     complaints.finish()
     return _finish(tallies, offers, asked, checker.census)
 

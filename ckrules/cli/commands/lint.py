@@ -14,6 +14,7 @@ from ckrules.cli.request import Request, file_argument, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.engine.expr import ENUM
 from ckrules.engine.expr.variables import Role, domain_of
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.rules.book import RuleBook
@@ -73,7 +74,7 @@ def command(
     write({**asked, **report.to_dict()}, lines())
     for question in report.undecided:
         note(f"undecided: {question}")
-    note(f"{len(report.findings)} findings in {len(side.book.rules)} rules")
+    note(f"{count(len(report.findings), 'finding')} in {count(len(side.book.rules), 'rule')}")
     if report.findings:
         return 1
     return 4 if report.undecided else 0

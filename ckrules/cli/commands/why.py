@@ -125,9 +125,11 @@ def _points(items: Sequence[PointOfBook], deep: bool, timeout: float, write: Wri
     def lines() -> Iterator[str]:
         for item, answer in zip(items, answers, strict=True):
             yield item.title
-            if answer.legal:
+            if not answer.violations:
                 yield "  legal: no rule is broken"
                 continue
+            if answer.legal:
+                yield "  legal: only rules of severity warning are broken"
             for v, conflict in zip(answer.violations, answer.conflicts, strict=True):
                 yield f"  {v.code} [{v.kind}] {v.message}"
                 yield f"    conflict: {conflict.sentence()}"

@@ -66,15 +66,18 @@ def warn_of_strangers(conditions: Iterable[BoolExpr], values: Mapping[str, Seque
     >>> from ckrules.engine.expr.variables import Int
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as seen:
-    ...     warn_of_strangers([Int("tile_m", [32, 64]) == 63], {"tile_m": (32, 64)})
+    ...     warn_of_strangers([63 == Int("tile_m", [32, 64])], {"tile_m": (32, 64)})
     >>> str(seen[0].message)
     'tile_m is never 63; nearest 64'
     """
     for node in walk(*conditions):
-        item = node.args[0] if node.op in ("eq", "ne", "isin") else None
-        if item is None or item.op != "var" or item.sort not in (INT, REAL):
+        if node.op not in ("eq", "ne", "isin"):
             continue
-        other = node.args[-1]
+        item, other = node.args[0], node.args[-1]
+        if other.op == "var":
+            item, other = other, item
+        if item.op != "var" or item.sort not in (INT, REAL):
+            continue
         listed = node.data if node.op == "isin" else [other.data] if other.op == "const" else []
         known = values.get(item.data.name) or item.data.values
         for value in listed:
