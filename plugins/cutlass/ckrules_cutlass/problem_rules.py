@@ -124,7 +124,7 @@ def rows_of_c_are_aligned(c: HopperProblem) -> BoolExpr:
 @rule(
     "CUTP006", "grid-beyond-cuda", kind="launch",
     applies=lambda c: ~(c.cooperative | c.pingpong),
-    source=["gemm/kernel/sm90_gemm_tma_warpspecialized.hpp: get_grid_shape (N along y, batch along z)",
+    source=["gemm/kernel/sm90_gemm_tma_warpspecialized.hpp: get_grid_shape (N on y, batch on z)",
             "CUDA C++ Programming Guide 13.0, Compute Capabilities (so on an H200)"],
     accepts=[_TILES, {**_TILES, "N": 524280}, {**_TILES, "batch": 65535}],
     rejects=[{**_TILES, "N": 524288}, {**_TILES, "batch": 65536},
