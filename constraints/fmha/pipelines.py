@@ -107,6 +107,25 @@ def issues_of_k_are_whole(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
+    "FMHA073", "more-issues-than-are-counted", kind="hardware",
+    applies=lambda c: c.asynchronous,
+    says="a wave waits for more than 63 loads of K: tile_n0 = {tile_n0}, tile_k1 = {tile_k1}, {threads * k_vector=}",
+    source=["ops/fmha/pipeline/block_fmha_{pipeline_qr,batch_prefill_pipeline_qr}_ks_vs_async.hpp: buffer_load_fence(k_dram_window.get_num_of_access()) (CK 2026.09 the same, read in ROCm/rocm-libraries @ 036dc48)",
+            f"{_POLICY}: MakeKDramTileDistribution, NumIssues"],
+    accepts=[ASYNC], rejects=[{**ASYNC, "tile_m0": 32, "wave_m0": 1, "wave_m1": 1, "tile_k1": 64}],
+)  # fmt: skip
+def issues_of_k_are_counted(c: AttentionQuantities) -> BoolExpr:
+    """The loads of K's step that a wave of qr_async waits for can be counted.
+
+    Why: the counter has 6 bits. Nothing asserts it, and the assembler refuses the kernel late (the
+    same for qr_async_trload is FMHA056).
+
+    Fix: use a smaller tile_n0 or tile_k1, or more waves.
+    """
+    return c.tile_n0 * c.tile_k1 <= 63 * c.threads * c.k_vector
+
+
+@rule(
     "FMHA027", "step-wider-than-staged", kind="wrong-result",
     applies=lambda c: c.asynchronous,
     says="qr_async stages {tile_k1} columns of K and reads {tile_k0}: tile_k1 = {tile_k1}, tile_k0 = {tile_k0}",

@@ -242,6 +242,11 @@ def parse(text: str) -> AttentionProblem:
     >>> parse("b=1,h=8,s=100,d=128,mode=group").mode
     'group'
 
+    A window whose side is -1 shows all columns there, as callers of kernels say it.
+
+    >>> str(parse("b=1,h=1,s=8,s_k=9,d=64,mask=window,left=-1,right=2"))
+    'batch=1,heads=1,heads_k=1,seqlen_q=8,seqlen_k=9,hdim=64,mask=window,left=8,right=2'
+
     Raises:
         UsageError: For what is not a problem of attention, with the reason.
     """
@@ -273,6 +278,9 @@ def from_mapping(given: Mapping[str, Any]) -> AttentionProblem:
     least = {"splits": 1, "page": 1, "appended": 1, "rotary": 2}
     least |= dict.fromkeys((*STRIDES, "sink_size"), 0)
     further = {n: size(n, values[n], least.get(n, -1)) for n in _NUMBERS if n in values}
+    if words.get("mask") == "window":
+        ends = {"left": numbers["seqlen_k"] - 1, "right": numbers["seqlen_q"] - 1}
+        further |= {n: most for n, most in ends.items() if further.get(n) == -1}
     everything: dict[str, Any] = {**numbers, **words, **further}
     found = AttentionProblem(**everything)
     _check_further(found)

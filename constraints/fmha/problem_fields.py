@@ -307,6 +307,12 @@ class ProblemSizes:
             together = all_of(together, ~self.paged | self.listed)
         return ite(together, total, longest)
 
+    def parts_reach(self, parts: IntExpr, columns: IntExpr) -> IntExpr:
+        """Bytes from a head of a sequence in the first part to its end in the last, in fp32."""
+        sequences = ite(self.grouped, 1, self.p_batch)
+        part = sequences * self.p_heads * self.lying_rows("q") * columns
+        return ((parts - 1) * part + self.p_seqlen_q * columns) * 4
+
     @property
     def mask_as_asked(self) -> BoolExpr:
         """Whether the kernel's mask can say the problem's: simplified and generic ones every mask."""

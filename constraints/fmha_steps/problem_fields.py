@@ -32,12 +32,6 @@ class StepFit(ProblemSizes, StepQuantities):
         """Rows of K and V that one tensor has: of a sequence or a page."""
         return ite(self.paged_kv, self.p_page, self.p_seqlen_k)
 
-    def parts_reach(self, parts: IntExpr, columns: IntExpr) -> IntExpr:
-        """Bytes from a head of a sequence in the first part to its end in the last, in fp32."""
-        sequences = ite(self.grouped, 1, self.p_batch)
-        part = sequences * self.p_heads * self.lying_rows("q") * columns
-        return ((parts - 1) * part + self.p_seqlen_q * columns) * 4
-
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> StepFit:
     """Fields of kernel and problem, with what follows from them."""

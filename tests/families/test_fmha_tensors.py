@@ -185,6 +185,24 @@ def test_smoke_has_the_functions_of_the_kernel() -> None:
     assert len(problems_of("fmha_fwd").pack(found[0])) == 43 * 8
 
 
+def test_a_window_side_of_minus_one_shows_all_columns_there() -> None:
+    """It was 127 columns to the left, and none to the right, without a word."""
+    sizes = "batch=1,heads=1,seqlen_q=300,seqlen_k=400,hdim=16,mask=window"
+    assert parse(sizes).window == (127, 0)
+    assert parse(f"{sizes},left=-1,right=-1").window == (399, 299)
+    assert parse(f"{sizes},left=-1").window == (399, 0)
+    config = {**BASELINE, "mask": "mask"}
+    data = samples(AttentionTensors(parse(f"{sizes},left=-1,right=-1"), config))
+
+    def result(text: str) -> Any:
+        return AttentionTensors(parse(text), config).reference(data)["o"]
+
+    assert np.array_equal(
+        result(f"{sizes},left=-1,right=-1"), result(sizes.replace("window", "no"))
+    )
+    assert np.array_equal(result(f"{sizes},left=-1"), result(sizes.replace("window", "causal")))
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [

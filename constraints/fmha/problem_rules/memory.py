@@ -30,6 +30,7 @@ _PAGES: Mapping[str, Value] = {
 _ARGUMENTS = "ops/fmha/kernel/fmha_fwd_kernel.hpp: MakeKargs, stride_q, nhead_stride_q, batch_stride_q (index_t)"
 _BIASED: Mapping[str, Any] = {"bias": "bias", "p_bias": 1}
 _COLUMNS: Mapping[str, Any] = {"v_layout": "col", "mask": "mask", "p_mask": 1}
+_PARTS: Mapping[str, Any] = {**SPLITS, "p_heads": 32, "p_heads_k": 32, "p_seqlen_q": 8192}
 _PLACES = [
     {"x": x, "X": x.upper(), "s": "q" if x in "qo" else "k", "h": "heads" if x in "qo" else "heads_k",
      "d": "hdim" if x in "qk" else "hdim_v", "columns": " or columns" * (x == "v")}
@@ -189,6 +190,26 @@ def biases_are_within_offsets(c: AttentionFit) -> BoolExpr:
 def _gap(c: AttentionFit) -> BoolExpr:
     """Whether something lies between the columns of V."""
     return (c.p_stride_v != 0) & (c.p_stride_v != c.p_seqlen_k)
+
+
+@rule(
+    "FPROB050", "splits-beyond-offsets", kind="wrong-result",
+    applies=lambda c: c.variant == "fmha_fwd_splitkv",
+    says="from the first part of a head of O to its last there are more bytes than offsets reach: splits = {p_splits}, batch = {p_batch}, heads = {p_heads}, seqlen_q = {p_seqlen_q}, total_q = {p_total_q}, hdim_v = {p_hdim_v}",
+    source=["ops/fmha/kernel/fmha_fwd_splitkv_kernel.hpp: o_acc_ptr, i_split * kargs.split_stride_o_acc (index_t; CK 2026.09 the same, read in ROCm/rocm-libraries @ 498ed36)",
+            "ops/fmha/kernel/fmha_fwd_splitkv_combine_kernel.hpp: o_acc_dram_naive, make_tuple(num_splits, seqlen_q, hdim_v)"],
+    accepts=[{**_PARTS, "p_splits": 8}, {**_PARTS, "p_batch": 5, "p_splits": 1}],
+    rejects=[{**_PARTS, "p_batch": 5, "p_splits": 8}],
+)  # fmt: skip
+def splits_are_within_offsets(c: AttentionFit) -> BoolExpr:
+    """Parts of O that splits leave, and a kernel joins, reach over less than 4 GiB.
+
+    Why: the joining kernel has offsets of 32 bits in what a head has of all parts (KPROB034); from
+    8 GiB on split-KV itself finds its part with a product of 32 bits. Read, not run.
+
+    Fix: use fewer splits, or fewer sequences or heads at once.
+    """
+    return c.parts_reach(c.p_splits, c.p_hdim_v) < REACH
 
 
 @rule(

@@ -281,24 +281,25 @@ def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB044", "scaled-tensor-beyond-offsets", kind="wrong-result",
-    applies=lambda c: ~c.of_tokens,
     says=["A reaches over 2**31 elements or more, beyond offsets of 32 bits: M = {M}, {operand_stride=}",
           "B reaches over 2**31 elements or more, beyond offsets of 32 bits: N = {N}, K = {K}",
           "C reaches over 2**31 elements or more, beyond offsets of 32 bits: M = {M}, {result_stride=}"],
-    source=[*VIEW, "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (the whole tensor; read, not run)"],
+    source=[*VIEW, "ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernel::MakeGemmTensorViews (the whole tensor; read, not run)",
+            "ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmKernel::MakeGemmTensorViews (the weights of an expert; read, not run)"],
     issue="ROCm/composable_kernel#3722",
-    accepts=[{}, {"M": 131072, "N": 8192}],
-    rejects=[{"M": 131072, "N": 16384}, {"N": 65536, "K": 32768}],
+    accepts=[{}, {"M": 131072, "N": 8192}, {**_EXPERTS, "N": 65536, "K": 16384, "experts": 256}],
+    rejects=[{"M": 131072, "N": 16384}, {"N": 65536, "K": 32768}, {**_EXPERTS, "N": 65536, "K": 32768}],
 )  # fmt: skip
 def scaled_tensors_are_within_offsets(c: ScaledProblem) -> BoolExpr:
-    """A, B and C of one product have fewer than 2**31 elements each.
+    """A, B and C of one product, and an expert's B, have fewer than 2**31 elements each.
 
-    Why: as of other GEMMs (GPROB048); tokens have SPROB035.
+    Why: as of other GEMMs (GPROB048). Tokens have SPROB035; where an expert's weights begin is
+    found with 64 bits.
 
     Fix: compute parts of M or N on their own.
     """
     return all_of(
-        within_offsets((c.M - 1) * c.operand_stride + c.K, c.element_bytes),
+        c.of_tokens | within_offsets((c.M - 1) * c.operand_stride + c.K, c.element_bytes),
         within_offsets(c.N * c.K, c.element_bytes),
-        within_offsets((c.M - 1) * c.result_stride + c.N, c.output_bytes),
+        c.of_tokens | within_offsets((c.M - 1) * c.result_stride + c.N, c.output_bytes),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckrules.constraints.gemm import problem_fields
-from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, ite
+from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, all_of, ceil_div, ite, round_up
 from ckrules.engine.rules import rule
 from ckrules.engine.rules.book import quantity
 from ckrules_cutlass.vocabulary import BASELINE, HopperGemm, facts, fields
@@ -14,6 +14,9 @@ from ckrules_cutlass.words import LAYOUTS
 
 _LOADS = "gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized.hpp: can_implement"
 _STORES = "epilogue/collective/sm90_epilogue_tma_warpspecialized.hpp: can_implement"
+
+#: A kernel with a block for each tile.
+_TILES: Mapping[str, Any] = {"schedule": "warpspecialized", "tile_n": 8}
 
 
 class HopperProblem(HopperGemm):
@@ -44,6 +47,11 @@ class HopperProblem(HopperGemm):
     def length_d(self) -> IntExpr:
         """Elements of C and D that lie side by side."""
         return ite(self.c_row, self.N, self.M)
+
+    @quantity
+    def columns_of_tiles(self) -> IntExpr:
+        """Tiles along N, those that fill up a cluster too."""
+        return round_up(ceil_div(self.N, self.tile_n), self.cluster_n)
 
 
 def problem_vocabulary(ck: str, gpus: Sequence[Any], sizes: Sequence[Expr]) -> HopperProblem:
@@ -111,6 +119,27 @@ def rows_of_c_are_aligned(c: HopperProblem) -> BoolExpr:
     Fix: pad M, or N where C is row-major, or set epilogue to nosmem.
     """
     return c.length_d * c.source_bytes % 16 == 0
+
+
+@rule(
+    "CUTP006", "grid-beyond-cuda", kind="launch",
+    applies=lambda c: ~(c.cooperative | c.pingpong),
+    source=["gemm/kernel/sm90_gemm_tma_warpspecialized.hpp: get_grid_shape (N on y, batch on z)",
+            "CUDA C++ Programming Guide 13.0, Compute Capabilities (so on an H200)"],
+    accepts=[_TILES, {**_TILES, "N": 524280}, {**_TILES, "batch": 65535}],
+    rejects=[{**_TILES, "N": 524288}, {**_TILES, "batch": 65536},
+             {**_TILES, "cluster_n": 2, "N": 524280}],
+    says=["{N} columns are {columns_of_tiles} tiles of {tile_n} in whole clusters, at most 65535",
+          "a batch has {batch} products, expected at most 65535"],
+)  # fmt: skip
+def grid_is_within_cudas(c: HopperProblem) -> BoolExpr:
+    """Kernels that are not persistent have at most 65535 tiles along N, and products.
+
+    Why: CUDA launches no more blocks along y and z, and can_implement does not ask.
+
+    Fix: use a persistent schedule, a larger tile_n, or several launches.
+    """
+    return all_of(c.columns_of_tiles <= 65535, c.batch <= 65535)
 
 
 @rule(

@@ -122,3 +122,17 @@ def test_a_space_counts_what_checking_accepts() -> None:
     assert space.count() == sum(legal) > 0
     for point, accepted in list(zip(points, legal, strict=True))[::101]:
         assert (rules.violations(point) == []) is accepted
+
+
+def test_a_kernel_with_a_block_for_each_tile_has_a_grid_that_cuda_launches() -> None:
+    """An H200 launched 65535 blocks along y or z, and refused 65536."""
+    rules = problem_books.book(VARIANT)
+    plain = {**rules.vocabulary.baseline, "schedule": "warpspecialized", "tile_n": 64}
+    own = {v.rule.code for v in rules.violations(plain)}
+
+    def faults(**changed: Any) -> set[str]:
+        return {v.rule.code for v in rules.violations({**plain, **changed})} - own
+
+    assert faults(batch=65535, N=65535 * 64) == set()
+    assert faults(batch=65536) == faults(N=65535 * 64 + 8) == {"CUTP006"}
+    assert faults(batch=65536, schedule="pingpong") == set()
