@@ -107,7 +107,7 @@ def issues_of_k_are_whole(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
-    "FMHA073", "more-issues-than-are-counted", kind="hardware",
+    "FMHA078", "more-issues-than-are-counted", kind="hardware",
     applies=lambda c: c.asynchronous,
     says="a wave waits for more than 63 loads of K: tile_n0 = {tile_n0}, tile_k1 = {tile_k1}, {threads * k_vector=}",
     source=["ops/fmha/pipeline/block_fmha_{pipeline_qr,batch_prefill_pipeline_qr}_ks_vs_async.hpp: buffer_load_fence(k_dram_window.get_num_of_access()) (CK 2026.09 the same, read in ROCm/rocm-libraries @ 036dc48)",

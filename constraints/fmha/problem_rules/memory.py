@@ -193,7 +193,7 @@ def _gap(c: AttentionFit) -> BoolExpr:
 
 
 @rule(
-    "FPROB050", "splits-beyond-offsets", kind="wrong-result",
+    "FPROB052", "splits-beyond-offsets", kind="wrong-result",
     applies=lambda c: c.variant == "fmha_fwd_splitkv",
     says="from the first part of a head of O to its last there are more bytes than offsets reach: splits = {p_splits}, batch = {p_batch}, heads = {p_heads}, seqlen_q = {p_seqlen_q}, total_q = {p_total_q}, hdim_v = {p_hdim_v}",
     source=["ops/fmha/kernel/fmha_fwd_splitkv_kernel.hpp: o_acc_ptr, i_split * kargs.split_stride_o_acc (index_t; CK 2026.09 the same, read in ROCm/rocm-libraries @ 498ed36)",
