@@ -116,9 +116,9 @@ def test_problems_are_read_and_judged(command: Command, tmp_path: Path) -> None:
     done = command("check", "--arch", "gfx942", "--problem", "M=64,N=126", LEGAL)
     said = "The columns are a multiple of the vector, but N = 126 is not a multiple of vector = 4"
     assert f"ROWP001 launch: {said}" in done.stdout
-    done = command("check", "--arch", "gfx942", "--problem", "N=1,C=8", LEGAL)
+    done = command("check", "--arch", "gfx942", "--problem", "N=1,Q=8", LEGAL)
     assert done.returncode == 2
-    assert "unknown size of a matrix 'C': known are M, N" in done.stderr
+    assert "unknown size of a matrix 'Q': known are M, N" in done.stderr
     sizes = tmp_path / "sizes.csv"
     sizes.write_text("M,N\n64,128\n64,126\n")
     done = command("cover", LEGAL, "--arch", "gfx942", "--problems", str(sizes))
