@@ -100,8 +100,14 @@ class Kernels:
             # equal values that several waves write are a remark
             assert not found.detail or "with equal values" in found.detail, text
 
-    def refuses(self, kernel: Kernel, more: tuple[str, ...] = ()) -> None:
-        """Asserts that a host library refuses what rules of kind launch refuse, and no more."""
+    def refuses(self, kernel: Kernel, more: tuple[str, ...] = (), also: str = "") -> None:
+        """Asserts that a host library refuses what rules of kind launch refuse, and no more.
+
+        Args:
+            kernel: One of those in `names`.
+            more: Problems beside those that every kernel is asked about.
+            also: What those say beside their sizes; then none is of groups.
+        """
         point = self.point(kernel)
         library = self.build(kernel, (Artifact.HOST,)).library
         family = problems_of(point["variant"])
@@ -114,7 +120,9 @@ class Kernels:
             for c in (2 * k, k + 8, 5)
         ]
         texts += [f"M={m},N={n},K={4 * k},k_batch=2", f"M={m},N={n},K={k},batch=2"]
-        texts += [f"M={m}+8,N={n}+{2 * n},K={k}", f"M={m}+8,N={n}+6,K={k}", *more]
+        if not also:
+            texts += [f"M={m}+8,N={n}+{2 * n},K={k}", f"M={m}+8,N={n}+6,K={k}"]
+        texts = [*(text + also for text in texts), *more]
         answers = set()
         for text in texts:
             problem = family.parse(text)

@@ -34,3 +34,23 @@ def test_it_compiles_and_has_the_predicted_lds(kernel: Kernel) -> None:
 @pytest.mark.parametrize("kernel", KERNELS.params(RUN))
 def test_it_computes_right(kernel: Kernel) -> None:
     KERNELS.computes(kernel, RUN[kernel])
+
+
+@pytest.mark.parametrize("kernel", KERNELS.params(RUN))
+def test_support_is_as_the_rules_say(kernel: Kernel) -> None:
+    """A kernel for experts took tokens that meet more of them than there are."""
+    m, n, k = (KERNELS.point(kernel)[f"tile_{x}"] for x in "mnk")
+    text = f"M={m},N={2 * n},K={2 * k}"
+    apart = (
+        f"stride_a={3 * k}",
+        f"stride_a={k}",
+        f"stride_b={3 * k}",
+        "stride_c=8",
+        f"stride_c={4 * n}",
+    )
+    if KERNELS.point(kernel)["variant"] == "moe_flatmm":
+        routed = [f"{text},{more},experts=3,topk=2" for more in apart]
+        routed += [f"{text},experts=1,topk=1", f"{text},experts=1,topk=6"]
+        KERNELS.refuses(kernel, tuple(routed), ",experts=3,topk=2")
+    else:
+        KERNELS.refuses(kernel, tuple(f"{text},{more}" for more in apart))

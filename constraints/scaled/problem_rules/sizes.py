@@ -246,7 +246,7 @@ def eight_waves_have_their_tiles(c: ScaledProblem) -> BoolExpr:
 
 
 @rule(
-    "SPROB009", "strides-with-scales", kind="wrong-result",
+    "SPROB009", "strides-with-scales", kind="launch",
     says=["pre-shuffled weights are packed, whatever stride is given: stride_b = {stride_b}",
           "A of {variant} is packed, whatever stride is given: stride_a = {stride_a}",
           "rows of A overlap: stride_a = {stride_a}, K = {K}",
@@ -264,9 +264,9 @@ def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
 
     A of mx_flatmm and mx_gemm is packed, too.
 
-    Why: the kernels look at no stride. Those two view A as packed rows, and host libraries here
-    take no stride of 4-bit elements. Weights of flatmm are viewed as whole warp tiles, one behind
-    the other.
+    Why: the kernels look at no stride; host libraries here refuse, and take none of 4-bit
+    elements. Those two view A as packed rows. Weights of flatmm are viewed as whole warp tiles,
+    one behind the other.
 
     Fix: use a larger stride, or none for packed tensors.
     """
