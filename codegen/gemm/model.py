@@ -72,6 +72,8 @@ class GemmModel(TileGemmModel):
     pipeline: GemmPipelineName
     dtypes: ClassVar[Mapping[str, tuple[str, str, str]]] = TYPES
     """The types that a word of the field ``dtype`` means, of A and of B first."""
+    result: ClassVar[str] = "OUT"
+    """What a kernel does with C, an enumerator of ckrules_kernel.h."""
     most_groups: ClassVar[int] = MOST_GROUPS
     """Groups that the arguments of a launch describe."""
 
@@ -155,6 +157,16 @@ class GemmModel(TileGemmModel):
         return False
 
     @property
+    def fills_gpu(self) -> bool:
+        """Whether the grid has as many blocks as run at once."""
+        return self.persistent
+
+    @property
+    def asks_grid(self) -> bool:
+        """Whether the kernel says the grid by its arguments."""
+        return self.tile_each
+
+    @property
     def wave_groups(self) -> int:
         """The wave groups of a block."""
         return int(self.point["num_wave_groups"])
@@ -162,7 +174,7 @@ class GemmModel(TileGemmModel):
     @property
     def needs_room(self) -> bool:
         """Whether a launch depends on how many blocks the GPU has room for."""
-        return self.persistent or self.point["variant"] == "stream_k"
+        return self.fills_gpu or self.point["variant"] == "stream_k"
 
     def entry_args(self, number: int) -> str:
         """The type of an entry's arguments; those of several classes are laid out alike."""

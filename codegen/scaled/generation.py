@@ -11,7 +11,13 @@ from ckrules.codegen.gemm.generation import GemmGeneration
 from ckrules.codegen.gemm.model import GemmModel
 from ckrules.codegen.scaled import probe
 from ckrules.codegen.scaled.cpp_names import ACTIVATIONS, PIPELINES, WIDENING
-from ckrules.codegen.scaled.model import ExpertModel, MicroModel, ScaledModel, entries
+from ckrules.codegen.scaled.model import (
+    ExpertModel,
+    MaskedModel,
+    MicroModel,
+    ScaledModel,
+    entries,
+)
 from ckrules.constraints.scaled.words import EXPERTS, MX, NARROW, TENSORS, WIDENED
 from ckrules.engine.expr import Value
 from ckrules.support.errors import UsageError
@@ -47,13 +53,17 @@ class ScaledGeneration(GemmGeneration):
         if point["activation"] not in ACTIVATIONS:
             raise UsageError(f"{variant} of CK {ck} has no activation {point['activation']}")
         made = {EXPERTS: ExpertModel, MX: MicroModel}.get(str(variant), ScaledModel)
-        found = entries(bool(quantities["splits_k"]))
+        if point["grouping"] == "masked":
+            made = MaskedModel
+        found = entries(bool(quantities["splits_k"]) and made is not MaskedModel)
         pipeline = WIDENING if narrow else PIPELINES[str(point["pipeline"])]
         return made(name, ck, point, quantities, found, pipeline)
 
     def files(self, kernel: GemmModel) -> Iterator[tuple[str, str]]:
         """Header and units of a kernel; those for experts have their own."""
         own: dict[str, str] = {}
+        if isinstance(kernel, MaskedModel):
+            own = {self.template: "masked_2025_11.hpp.j2", "gemm_host.cpp.j2": "masked_host.cpp.j2"}
         if isinstance(kernel, MicroModel):
             own = {self.template: "mx_2025_11.hpp.j2", "gemm_host.cpp.j2": "mx_host.cpp.j2"}
         if isinstance(kernel, ExpertModel):

@@ -55,6 +55,24 @@ class ScaledModel(GemmWithScales):
         return TENSORS[str(self.point["scales"])]
 
 
+class MaskedModel(ScaledModel):
+    """A GEMM of several groups, of whose rows a list says how many count."""
+
+    __slots__ = ()
+    kernel = "GroupedFlatmmKernel"
+    strided = ()
+    tile_each = False
+    fills_gpu = True
+    asks_grid = True
+    result = "INOUT"
+    """Rows that do not count stay as they are."""
+
+    @property
+    def tensors(self) -> tuple[KernelTensor, ...]:
+        """How many rows of each group count, and the tensors of all groups."""
+        return (KernelTensor("rows", "rows"), *super().tensors)
+
+
 class MicroModel(ScaledModel):
     """A GEMM whose operands have 4 bits, and scales for every 32 along K."""
 

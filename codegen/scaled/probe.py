@@ -34,6 +34,7 @@ def values(point: Point) -> dict[str, Any]:
         "operation_on_c": "set",
         **plain,
         "micro": point.get("variant") == MX,
+        "masked": point.get("grouping") == "masked",
         **({"blocked": 2} if point.get("variant") == MX else {}),
         **(_of_experts(point) if experts else {}),
     }

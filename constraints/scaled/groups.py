@@ -9,10 +9,10 @@ from ckrules.constraints.scaled.words import EXPERTS
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.rules import rule
 
-_TOO_EARLY = "one of {waves} waves begins the next tile while another still reads results in LDS: {waves=}, expected 1"
+TOO_EARLY = "one of {waves} waves begins the next tile while another still reads results in LDS: {waves=}, expected 1"
 
 
-def _stores_by_lds(c: ScaledQuantities) -> BoolExpr:
+def stores_by_lds(c: ScaledQuantities) -> BoolExpr:
     """Whether results go through LDS; experts' kernels have an epilogue of their own, which does."""
     return c.flat & (c.epilogue == "cshuffle") & (~c.permute_n | (c.variant == EXPERTS))
 
@@ -38,7 +38,7 @@ def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL037", "uneven-groups-of-stores", kind="compile",
-    applies=_stores_by_lds,
+    applies=stores_by_lds,
     says=("the storing waves do not divide into groups: {wave_m * wave_n=} is not a multiple of "
           "num_wave_groups = {num_wave_groups}"),
     source=["ops/epilogue/cshuffle_epilogue.hpp: operator() (tile_distribution_encoding_pattern_2d with kNumWaveGroups)",
@@ -59,8 +59,8 @@ def groups_divide_storing_waves(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL040", "tiles-of-flatmm-without-barrier-between", kind="wrong-result",
-    applies=lambda c: _stores_by_lds(c) & c.persistent & ~c.micro,
-    says=_TOO_EARLY,
+    applies=lambda c: stores_by_lds(c) & c.persistent & ~c.micro,
+    says=TOO_EARLY,
     source=["ops/flatmm/kernel/{flatmm,moe_flatmm}_kernel.hpp: operator() (do … while(UsePersistentKernel); run)",
             "ops/epilogue/cshuffle_epilogue.hpp: operator() (no block_sync_lds behind the last load_tile)",
             "ops/flatmm/pipeline/{flatmm,moe_flatmm}_pipeline_agmem_bgmem_creg*.hpp: operator() (store_tile before the first block_sync_lds)"],
@@ -84,8 +84,8 @@ def tiles_of_flatmm_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL041", "tiles-of-4-bits-without-barrier-between", kind="wrong-result", until="2026.09",
-    applies=lambda c: _stores_by_lds(c) & c.persistent & c.micro,
-    says=_TOO_EARLY,
+    applies=lambda c: stores_by_lds(c) & c.persistent & c.micro,
+    says=TOO_EARLY,
     source="ops/flatmm/kernel/mx_flatmm_kernel.hpp: MXFlatmmKernel::operator() (do … while(UsePersistentKernel); run)",
     issue="ROCm/rocm-libraries#8325",
     accepts=[{**OF_FOUR_BITS, "persistent": True, "wave_n": 1}],

@@ -6,6 +6,7 @@ The usual ones are our own, since upstream's leave types out::
         _{tile MxNxK}_{waves MxNxK}_{warp tile MxNxK}
         [_epi_default][_dsb][_wg{n}][_pad{m}{n}{k}][_persist][_tc][_permuteN][_kbpc{n}]
         [_groups{n}][_rows{n}][_aqrm][_stage{n}][_{activation}][_MulRoutedWeight][_HasBias][_SplitK]
+        [_masked]
 
 `STYLES` has the four forms of aiter and upstream's of MX, which are read here, too.
 """
@@ -78,6 +79,7 @@ GRAMMAR = Grammar(
         flag("_MulRoutedWeight", "routed_weight"),
         flag("_HasBias", "bias"),
         flag("_SplitK", "split_k"),
+        Suffix("_masked", "_masked", (one_of("grouping", {"_masked": "masked"}),), {"grouping": "no"}),
     ),
 )  # fmt: skip
 

@@ -51,9 +51,15 @@ class ScaledProblems(GemmProblems):
         return name, {**found, "experts": "0", "topk": "0"}
 
     def fits(self, config: Point, problem: object) -> bool:
-        """Whether it is a matrix product; of tokens for kernels for experts, else of one pair."""
+        """Whether it is a matrix product; of tokens for kernels for experts, else of one pair.
+
+        Groups of masked rows have one N.
+        """
         of_tokens = isinstance(problem, ExpertProduct)
-        return isinstance(problem, MatrixProduct) and of_tokens == (config["variant"] == EXPERTS)
+        if not isinstance(problem, MatrixProduct) or of_tokens != (config["variant"] == EXPERTS):
+            return False
+        masked = config.get("grouping") == "masked"
+        return not masked or len({n for _, n in problem.groups}) == 1
 
     def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
         """As other GEMMs', with up to 512 experts where kernels for experts are asked about."""
@@ -78,6 +84,10 @@ class ScaledProblems(GemmProblems):
             return []
         if config["variant"] == MX:
             return list(super().smoke(config))
+        if config["grouping"] == "masked":
+            from ckrules.constraints.scaled.device.masked import smoke as groups
+
+            return [*super().smoke(config), *groups(config)]
         return [*super().smoke(config), *(apart(config, True, by) for by in (8, 3))]
 
     def tensors(self, problem: MatrixProduct, config: Point) -> Tensors:
@@ -95,6 +105,10 @@ class ScaledProblems(GemmProblems):
             from ckrules.constraints.scaled.device.micro import MicroTensors
 
             return MicroTensors(problem, config)
+        if config.get("grouping") == "masked":
+            from ckrules.constraints.scaled.device.masked import MaskedTensors
+
+            return MaskedTensors(problem, config)
         if config["variant"] != "flatmm":
             raise UsageError(f"kernels of {config['variant']} are not generated: none can be run")
         return ScaledTensors(problem, config)

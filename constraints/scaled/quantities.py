@@ -36,6 +36,7 @@ class ScaledQuantities(TileGemm):
     routed_weight: BoolExpr
     bias: BoolExpr
     split_k: BoolExpr
+    grouping: EnumExpr
     k_block_per_cu: IntExpr
     a_transposed = FALSE
     """Never: K is contiguous in A."""

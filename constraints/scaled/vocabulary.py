@@ -20,7 +20,7 @@ DEFAULTS: Mapping[str, Value] = {
     "pad_m": False, "pad_n": False, "pad_k": False, "persistent": False, "transpose_c": False,
     "permute_n": False, "k_block_per_cu": 1, "partition_groups": 1, "partition_m01": 1,
     "scale_rows": False, "stage": 0, "activation": "no", "routed_weight": False, "bias": False,
-    "split_k": False,
+    "split_k": False, "grouping": "no",
 }  # fmt: skip
 
 #: A legal point that the examples of rules change a few fields of.
@@ -34,7 +34,7 @@ BASELINE: Mapping[str, Value] = {
 COSTS: Mapping[str, int] = {
     **shared.COSTS, "dtype_c": 60, "transpose_c": 3, "permute_n": 3, "k_block_per_cu": 2,
     "scales": 60, "stage": 60, "activation": 60, "routed_weight": 60, "bias": 60, "split_k": 60,
-    "scale_rows": 60,
+    "scale_rows": 60, "grouping": 60,
 }  # fmt: skip
 
 ORDER = (
@@ -42,7 +42,7 @@ ORDER = (
     "double_smem_buffer", "num_wave_groups", "transpose_c", "permute_n", "persistent", "wave_k",
     "warp_tile_m", "warp_tile_n", "warp_tile_k", "wave_m", "wave_n", "tile_k", "tile_m", "tile_n",
     "pad_m", "pad_n", "pad_k", "k_block_per_cu", "partition_groups", "partition_m01",
-    "scale_rows", "activation", "routed_weight", "bias", "split_k",
+    "scale_rows", "activation", "routed_weight", "bias", "split_k", "grouping",
 )  # fmt: skip
 
 _OWN = tuple(dict.fromkeys(p for found in w.PIPELINES.values() for p in found))
@@ -74,6 +74,7 @@ def fields(archs: Sequence[str]) -> list[Expr]:
         Bool("routed_weight", doc="results are multiplied by the expert's weight"),
         Bool("bias", doc="a bias is added"),
         Bool("split_k", doc="sums of experts are split along K"),
+        Enum("grouping", w.GROUPINGS, doc="groups that flatmm computes together"),
     ]  # fmt: skip
 
 

@@ -47,6 +47,9 @@ TENSORS: Mapping[str, tuple[str, ...]] = {
 TOKEN_BITS = 24
 #: What says which rows of A meet the weights of which expert, in the order of kernels' tensors.
 ROUTING = ("sorted", "owners", "last", "weights")
+#: How products that a kernel computes together lie: one alone, or groups of rows of one size each,
+#: of which a number says how many count.
+GROUPINGS = ("no", "masked")
 ACTIVATIONS = ("no", "silu", "gelu", "swiglu")
 #: Elements of K that share a scale, and of N for B, with block scales.
 GROUP = 128

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.masked_rules import MASKED
 from ckrules.constraints.scaled.mx_gemm_rules import OF_MX_GEMM
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
 from ckrules.constraints.tile_gemm import tails
@@ -53,16 +54,16 @@ def experts_have_tokens(c: ScaledProblem) -> BoolExpr:
           "kernels with scales compute one product: {groups} groups"],
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: ScaleFlatmmHostArgs",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: QuantGemmHostArgs"],
-    accepts=[{}], rejects=[{"batch": 2}, {"groups": 2}],
+    accepts=[{}, {**MASKED, "groups": 2}], rejects=[{"batch": 2}, {"groups": 2}],
 )  # fmt: skip
 def one_product(c: ScaledProblem) -> BoolExpr:
-    """A kernel with scales computes one product.
+    """A kernel with scales computes one product, but for flatmm of masked groups.
 
-    Why: its arguments describe one; groups have a kernel of their own, which is not covered.
+    Why: its arguments describe one.
 
     Fix: launch the kernel for each product.
     """
-    return all_of(c.batch == 1, c.groups == 1)
+    return all_of(c.batch == 1, (c.grouping == "masked") | (c.groups == 1))
 
 
 @rule(

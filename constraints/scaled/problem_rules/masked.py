@@ -1,0 +1,67 @@
+"""SPROB: products that flatmm's groups of masked rows take."""
+
+from __future__ import annotations
+
+from ckrules.constraints.scaled.masked_rules import KERNEL, MASKED
+from ckrules.constraints.scaled.problem_fields import ScaledProblem
+from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.rules import rule
+
+_MASKED = f"{KERNEL}::operator() for MaskedGroupedFlatmmHostArgs"
+_TWO = {**MASKED, "groups": 2}
+
+
+def _masked(c: ScaledProblem) -> BoolExpr:
+    return c.grouping == "masked"
+
+
+@rule(
+    "SPROB048", "sums-of-groups-in-parts", kind="launch", applies=_masked,
+    says="groups split no sums: k_batch = {k_batch}",
+    source=f"{KERNEL}::GridSize (assert k_batch == 1)",
+    accepts=[_TWO], rejects=[{**_TWO, "k_batch": 2}],
+)  # fmt: skip
+def groups_split_no_sums(c: ScaledProblem) -> BoolExpr:
+    """Sums of groups are in one part.
+
+    Why: asserted where asserts are on, and not asked by the argument check. Host libraries here have no
+    kernel that adds parts, as aiter's wrapper never asks for one.
+
+    Fix: use k_batch = 1.
+    """
+    return c.k_batch == 1
+
+
+@rule(
+    "SPROB049", "groups-that-lie-apart", kind="launch", applies=_masked,
+    says=["groups lie one behind the other in A, whatever stride is given: stride_a = {stride_a}",
+          "groups lie one behind the other in C, whatever stride is given: stride_c = {stride_c}"],
+    source=f"{_MASKED} (group_idx * M * K, group_idx * M * N)",
+    accepts=[_TWO], rejects=[{**_TWO, "stride_a": 520}, {**_TWO, "stride_c": 520}],
+)  # fmt: skip
+def groups_are_packed(c: ScaledProblem) -> BoolExpr:
+    """A and C of masked groups are packed.
+
+    Why: where a group begins is counted without strides, so that groups would lie in each other's rows;
+    host libraries here take none.
+
+    Fix: use packed tensors.
+    """
+    return all_of(c.stride_a == 0, c.stride_c == 0)
+
+
+@rule(
+    "SPROB050", "groups-beyond-offsets", kind="wrong-result", applies=_masked,
+    says="the weights of the last of {groups} groups begin at element 2**31 or beyond: N = {N}, K = {K}",
+    source=f"{_MASKED} (group_idx * N * K of index_t; read, not run)",
+    accepts=[{**_TWO, "groups": 32, "N": 8192, "K": 8192}], rejects=[{**_TWO, "groups": 33, "N": 8192, "K": 8192}],
+)  # fmt: skip
+def groups_are_within_offsets(c: ScaledProblem) -> BoolExpr:
+    """Before the weights of the last group lie fewer than 2**31 elements.
+
+    Why: where a group begins is found with 32 bits. So it is in A and C, by the rows that there is room
+    for, which no field says: M is what divides the rows that count.
+
+    Fix: compute fewer groups at a time.
+    """
+    return (c.groups - 1) * c.N * c.K < 2**31
