@@ -20,6 +20,7 @@ _WRAPPERS = [
     "csrc/cktile_gemm_a8w8_bpreshuffle/gemm_a8w8_bpreshuffle_cktile_common.py and the wrappers beside it (ROCm/aiter of August 2026)",
     "csrc/ck_gemm_a8w8_blockscale/gemm_a8w8_blockscale_cktile_instance.py and the wrappers beside it",
     "csrc/ck_tile_gemm_moe_2stages/moe_cktile2stages_common.py and the wrappers beside it (4-bit A with 4-bit weights: ROCm/aiter @ 11e6155)",
+    "csrc/ck_deepgemm/gen_instances.py and the wrapper include/deepgemm_common.cuh (ROCm/aiter @ a459af7, @ 9853791)",
     "csrc/ck_gemm_a4w4_blockscale/gemm_a4w4_blockscale_common.py and the wrapper gemm_a4w4_blockscale_cktile_common.cuh (ROCm/aiter @ 0055ba9)",
 ]
 _FLAT: Mapping[str, Any] = {"partition_groups": 8, "partition_m01": 4}
@@ -33,6 +34,10 @@ _BLOCKS: Mapping[str, Any] = {
 _MICRO: Mapping[str, Any] = {**OF_MX_GEMM, "pad_m": True}
 
 
+def _groups(c: ScaledQuantities) -> BoolExpr:
+    return c.grouping == "masked"
+
+
 @rule(
     "AITR001", "types-beyond-aiter", kind="profile", profiles=_PROFILE,
     says=["aiter has kernels with scales for gfx942 and gfx950, not {arch}",
@@ -40,19 +45,21 @@ _MICRO: Mapping[str, Any] = {**OF_MX_GEMM, "pad_m": True}
           "aiter's experts take fp8, or 4-bit weights, not {dtype}",
           "aiter has 8- and 4-bit A with 4-bit weights for gfx950, not {arch}",
           "aiter's {variant} takes fp4, not {dtype}"],
-    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS, _MICRO],
+    source=_WRAPPERS, accepts=[_FLAT, _EXPERTS, _BLOCKS, _MICRO, {**_FLAT, "grouping": "masked", "dtype": "bf16"}],
     rejects=[{**_FLAT, "dtype": "bf8"}, {**_EXPERTS, "dtype": "bf16"}, {"arch": "gfx90a"},
              {**_MICRO, "dtype": "fp8"}],
 )  # fmt: skip
 def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
     """aiter multiplies fp8 with fp8 and, for experts, with 4-bit weights, on two GPUs, and 4 bits by MX.
 
+    Groups of masked rows are of bf16 and fp16, too.
+
     Why: its lists are by these types and GPUs.
     """
     experts = c.variant == "moe_flatmm"
     return all_of(
         c.arch.isin("gfx942", "gfx950"),
-        experts | c.mx_gemm | (c.dtype == "fp8"),
+        experts | c.mx_gemm | (c.dtype == "fp8") | (_groups(c) & c.dtype.isin("bf16", "fp16")),
         ~experts | c.dtype.isin("fp8", "bf16_fp4", "fp16_fp4", "fp8_fp4", "fp4"),
         implies(c.dtype.isin("fp8_fp4", "fp4"), c.arch == "gfx950"),
         ~c.mx_gemm | (c.dtype == "fp4"),

@@ -1,9 +1,7 @@
 """The kernels without rules that stand in aiter's lists and tables, by library.
 
 Facts: ROCm/aiter of August 2026, aiter/configs and aiter/configs/model_configs (columns ``libtype`` and
-``kernelName``), csrc/ck_gemm_* and csrc/ck_batched_gemm_* (dataclasses of the lists). Flatmm by groups:
-csrc/ck_deepgemm/gen_instances.py ``gen_instance`` (@ a459af7), the wrapper beside it (@ 9853791) and
-csrc/ck_m_grouped_gemm/m_grouped_gemm_common.py (@ 5a7fc71).
+``kernelName``), csrc/ck_gemm_* and csrc/ck_batched_gemm_* (dataclasses of the lists).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ The usual ones are our own, since upstream's leave types out::
         [_groups{n}][_rows{n}][_aqrm][_stage{n}][_{activation}][_MulRoutedWeight][_HasBias][_SplitK]
         [_masked]
 
-`STYLES` has the four forms of aiter and upstream's of MX, which are read here, too.
+`STYLES` has the forms of aiter and upstream's of MX, which are read here, too.
 """
 
 from __future__ import annotations
@@ -84,6 +84,14 @@ GRAMMAR = Grammar(
 )  # fmt: skip
 
 
+def check_threads(grammar: Grammar, text: str, said: Mapping[str, Any]) -> None:
+    """Raises for a number of threads that is not that of the waves."""
+    threads = said["wave_m"] * said["wave_n"] * 64
+    if said["block_size"] != threads:
+        at = (grammar.span(text, "block_size") or (0, 0))[0]
+        raise KernelNameError(text, at + 1, f"{threads} threads, as the waves say")
+
+
 class _Form(Form):
     style, tool = "aiter", "aiter"
     fixed: Mapping[str, Any] = {}
@@ -131,6 +139,43 @@ class _Preshuffled(_Form):
 
     def said(self, point: Point) -> Mapping[str, Any]:
         return {**point, "sparse": False}
+
+
+class _Groups(_Form):
+    """Groups of masked rows, whose names have tile_k in bytes and say no type: those of fp8 are meant.
+
+    The K of the warp tile is 64 bytes, whatever the name says, so that 64 is written.
+
+    Facts: csrc/ck_deepgemm/deepgemm.cu ``rowwise_heuristic_dispatch`` (ROCm/aiter @ 60853cc), the wrapper
+    beside it ``MGroupedFlatmmConfig`` (@ 9853791) and, as the list that it came from,
+    csrc/ck_m_grouped_gemm/m_grouped_gemm_common.py ``kernelInstance.name`` (@ 5a7fc71).
+    """
+
+    variant, begins = "flatmm", "deepgemm_"
+    taken: Mapping[str, Any] = {"dtype": "fp8", "dtype_c": "bf16", "scales": "row_column"}
+    fixed: Mapping[str, Any] = {
+        "grouping": "masked", "scheduler": "default", "wave_k": 1, "warp_tile_k": 64,
+        "partition_groups": 8, "partition_m01": 4,
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        self.grammar = Grammar([
+            literal(self.begins), number("block_size"), literal("x"), *numbers(TILES[0], "x"), literal("_"),
+            *numbers(TILES[2][:2], "x"), literal("x"), one_of("warp_tile_k", {"64": 64, "32": 32}),
+            literal("_"), *numbers(TILES[1][:2], "x"),
+        ])  # fmt: skip
+
+    def makes(self, point: Point) -> bool:
+        return super().makes(point) and point["grouping"] == "masked"
+
+    def check(self, text: str, said: Mapping[str, Any]) -> None:
+        check_threads(self.grammar, text, said)
+
+    def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in said.items() if k not in ("block_size", "warp_tile_k")}
+
+    def said(self, point: Point) -> Mapping[str, Any]:
+        return {**point, "block_size": point["wave_m"] * point["wave_n"] * 64}
 
 
 class _Blocks(_Form):
@@ -192,10 +237,7 @@ class _Experts(_Form):
         )  # fmt: skip
 
     def check(self, text: str, said: Mapping[str, Any]) -> None:
-        threads = said["wave_m"] * said["wave_n"] * 64
-        if said["block_size"] != threads:
-            at = (self.grammar.span(text, "block_size") or (0, 0))[0]
-            raise KernelNameError(text, at + 1, f"{threads} threads, as the waves say")
+        check_threads(self.grammar, text, said)
 
     def guessed(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
         """fp8, or 4-bit weights beside bf16 where the K of the warp tile is bf16's."""
@@ -241,7 +283,7 @@ class _Upstream(_Form):
         ])  # fmt: skip
 
 
-AITER = (_Preshuffled(), _Blocks(), _Micro(), _Experts())
+AITER = (_Groups(), _Preshuffled(), _Blocks(), _Micro(), _Experts())
 UPSTREAM = _Upstream()
 FORMS: tuple[_Form, ...] = (*AITER, UPSTREAM)
 

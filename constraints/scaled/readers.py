@@ -5,7 +5,9 @@ csrc/ck_tile_gemm_moe_2stages (``*_common.py``, ``*_instance.py``); fixed fields
 them. aiter adds kernels for every number of blocks on a compute unit up to 4, which are not read:
 only a launch bound differs. Pads of bpreshuffle stand in its names (``PadM`` to ``PadK``). ``MICRO``:
 csrc/ck_gemm_a4w4_blockscale/gemm_a4w4_blockscale_common.py and the wrapper beside it, which does not look at
-``AQRowMajor`` (ROCm/aiter @ 0055ba9).
+``AQRowMajor`` (ROCm/aiter @ 0055ba9). ``GROUPS``: csrc/ck_m_grouped_gemm/m_grouped_gemm_common.py (@ 5a7fc71) and
+csrc/ck_deepgemm/include/deepgemm_common.cuh ``MGroupedFlatmmConfig`` (@ 9853791), which has tile_k in bytes and
+64 bytes for the K of the warp tile, whatever the list says; of its six types fp8 with bf16 is read.
 """
 
 from __future__ import annotations
@@ -68,6 +70,22 @@ MICRO = replace(
     gpus=("gfx950",),
 )  # fmt: skip
 
+GROUPS = RecordTable(
+    needed=("BLOCK_SIZE", "MPerBLOCK", "WAVE_TILE_K"),
+    fields={
+        **shape("MPerBLOCK", "NPerBLOCK", "KPerBLOCK", "tile"),
+        "WAVE_TILE_M": "warp_tile_m", "WAVE_TILE_N": "warp_tile_n", "WAVE_MAP_M": "wave_m", "WAVE_MAP_N": "wave_n",
+    },
+    labels=("BLOCK_SIZE", "WAVE_TILE_K"),
+    fixed={
+        "variant": "flatmm", "grouping": "masked", "dtype": "fp8", "dtype_c": "bf16",
+        "scales": "row_column", "scheduler": "default", "wave_k": 1, "warp_tile_k": 64,
+        "partition_groups": 8, "partition_m01": 4,
+    },
+    word=word,
+    gpus=BOTH,
+)  # fmt: skip
+
 MOE = RecordTable(
     needed=("stage", "MPerBlock", "WAVE_TILE_M"),
     fields={
@@ -88,5 +106,5 @@ MOE = RecordTable(
 )  # fmt: skip
 
 TABLES: Mapping[str, Any] = {
-    "python": (BPRESHUFFLE, BLOCKSCALE, MICRO, MOE), "tuned": TUNED, "written": WRITTEN,
+    "python": (BPRESHUFFLE, BLOCKSCALE, MICRO, GROUPS, MOE), "tuned": TUNED, "written": WRITTEN,
 }  # fmt: skip

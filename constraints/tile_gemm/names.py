@@ -50,6 +50,10 @@ class Form(ABC):
     def parse(self, text: str) -> ParsedName:
         """The kernel of a name, with what was taken for what it leaves out."""
 
+    def makes(self, point: Point) -> bool:
+        """Whether kernels of the point's kind have such names."""
+        return bool(point["variant"] == self.variant)
+
     def said(self, point: Point) -> Mapping[str, Any]:
         """What the grammar writes of a point."""
         return point
@@ -78,7 +82,7 @@ class ToolNames:
 
     def format(self, point: Point) -> str:
         """The name; raises `UsageError` for a kernel that the tool does not make."""
-        form = next((f for f in self.forms if f.variant == point["variant"]), None)
+        form = next((f for f in self.forms if f.makes(point)), None)
         if form is None:
             raise UsageError(f"{self.forms[0].tool} has no name for kernels of {point['variant']}")
         return form.format(point)

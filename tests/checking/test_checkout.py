@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -92,10 +93,15 @@ kernels_list = {1: kernelInstance(256, 128, 128, 128, 16, 16, 64, 1, 4)}
 
 
 def test_flatmm_by_groups_is_of_ck_tile(tmp_path: Path) -> None:
-    """Its wrapper starts ck_tile::GroupedFlatmmKernel; it was counted as classic CK's."""
+    """Its wrapper starts ck_tile::GroupedFlatmmKernel; it was counted, and not judged."""
     (tmp_path / "m_grouped_gemm_common.py").write_text(GROUPS)
-    done = run("check", "--isolated", str(tmp_path / "m_grouped_gemm_common.py"))
-    assert "not covered: 1 kernel of flatmm by groups in 1 file: CK Tile's" in done.stderr
+    done = run("check", "--isolated", "--verdicts", str(tmp_path / "m_grouped_gemm_common.py"))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["config"]["arch"] for row in rows] == ["gfx942", "gfx950"]
+    assert rows[0]["name"] == (
+        "scaled_flatmm_fp8_bf16_flatmm_default_row_column_128x128x128_1x4x1_16x16x64"
+        "_groups8_rows4_masked"
+    )
 
 
 def test_rates_are_repaired(checkout: Path) -> None:

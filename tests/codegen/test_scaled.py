@@ -59,6 +59,22 @@ def test_what_the_header_says(tmp_path: Path) -> None:
     assert "Kernel::GridSize(kargs);" in header
 
 
+def test_groups_of_masked_rows(tmp_path: Path) -> None:
+    name, files = _generated(tmp_path, grouping="masked", wave_n=1)
+    header, host = files[f"{name}.hpp"], files[f"{name}.host.cpp"]
+    assert "ck_tile::MaskedGroupedFlatmmHostArgs<Config::Scale, Config::Scale>;" in header
+    assert "ck_tile::GroupedFlatmmKernel<Partitioner, Pipeline, Epilogue>" in header
+    assert "Kernel::GridSize(kargs);" in header
+    assert "atomic_add>::Kernel" not in header
+    found = re.findall(r'\{"(\w+)", CKRULES_(\w+)', host)
+    assert found == [(n, "IN") for n in ("rows", "a", "b", "aq", "bq")] + [("c", "INOUT")]
+    assert "tensors of flatmm are packed" in host
+    assert "on.compute_units * on.blocks_per_cu" in host
+    asked = probe.render({**BASELINE, "grouping": "masked"})
+    assert "ct::MaskedGroupedFlatmmHostArgs<Scale, Scale>;" in asked
+    assert "ct::GroupedFlatmmKernel<" in asked
+
+
 def test_entries() -> None:
     assert [e.suffix for e in entries(splits=True)] == [
         "hot_odd_set", "hot_even_set", "hot_odd_atomic_add", "hot_even_atomic_add",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ckrules.kernels.names import format_name, parse_name, styled_name
+from ckrules.support.errors import UsageError
 from tests.cli.run import run, write
 
 FORMATS = Path(__file__).parent.parent / "data" / "formats"
@@ -174,6 +175,17 @@ def test_lists_of_4_bit_operands_are_of_mx_by_pre_shuffled_weights() -> None:
         "scaled_mx_gemm_fp4_bf16_weight_preshuffle_default_per_1x32_128x512x256_1x4x1_16x16x128"
         "_pad100_groups8_rows4"
     )
+
+
+def test_names_of_groups_are_of_fp8_and_have_bytes_of_k() -> None:
+    name = "deepgemm_256x32x64x256_16x16x{}_1x4"
+    parsed = parse_name(name.format(32))  # the wrapper takes 64 bytes of K, whatever a name says
+    said = ("dtype", "tile_k", "warp_tile_k", "grouping", "partition_groups")
+    assert [parsed.point[k] for k in said] == ["fp8", 256, 64, "masked", 8]
+    assert parsed.taken == {"dtype": "fp8", "dtype_c": "bf16", "scales": "row_column"}
+    assert format_name(parsed.point, parsed.spelling) == name.format(64)
+    with pytest.raises(UsageError, match="256 threads"):
+        parse_name(name.format(64).replace("256x32", "128x32"))
 
 
 def test_names_of_4_bit_operands_are_written_as_they_were_read() -> None:

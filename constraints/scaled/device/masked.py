@@ -52,7 +52,8 @@ class MaskedTensors(ScaledTensors):
         """Types, sizes, scales and the shuffle of B."""
         words = (self.config[k] for k in ("dtype", "dtype_c", "scales"))
         b = next(t for t in self.all if t.name == "b")
-        return f"masked {self.problem.whole()} in {' '.join(map(str, words))}, b {b.shape} {b.order}"
+        told = f"{self.problem.whole()} in {' '.join(map(str, words))}"
+        return f"masked {told}, b {b.shape} {b.order}"
 
     def reference(self, data: Arrays) -> dict[str, NDArray[Any]]:
         """C by its definition, not rounded; rows that do not count are what they were."""
