@@ -97,11 +97,8 @@ def test_flatmm_by_groups_is_of_ck_tile(tmp_path: Path) -> None:
     (tmp_path / "m_grouped_gemm_common.py").write_text(GROUPS)
     done = run("check", "--isolated", "--verdicts", str(tmp_path / "m_grouped_gemm_common.py"))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [row["config"]["arch"] for row in rows] == ["gfx942", "gfx950"]
-    assert rows[0]["name"] == (
-        "scaled_flatmm_fp8_bf16_flatmm_default_row_column_128x128x128_1x4x1_16x16x64"
-        "_groups8_rows4_masked"
-    )
+    name = "scaled_flatmm_fp8_bf16_flatmm_default_row_column_128x128x128_1x4x1_16x16x64"
+    assert [row["name"] for row in rows] == [f"{name}_groups8_rows4_masked"] * 2
 
 
 def test_rates_are_repaired(checkout: Path) -> None:
