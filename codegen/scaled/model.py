@@ -25,7 +25,7 @@ class ScaledModel(GemmWithScales):
     dtypes = TYPES
     rows = (True, False, True)
     """Whether rows are contiguous in A, B and C."""
-    strided = VARIANTS
+    strided: tuple[str, ...] = VARIANTS
     """The variants whose tensors may have strides: all."""
     tile_each = True
     """Blocks of a persistent grid look behind their first tile whether more are left."""

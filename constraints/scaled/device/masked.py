@@ -32,12 +32,12 @@ class MaskedTensors(ScaledTensors):
     """
 
     @property
-    def _rows(self) -> tuple[int, ...]:
+    def _counting(self) -> tuple[int, ...]:
         """How many rows of each group count."""
         return tuple(m for m, _ in self.problem.groups)
 
     def _plain(self) -> tuple[Tensor, ...]:
-        rows = self._rows
+        rows = self._counting
         one = ScaledTensors(replace(self.problem, m=max(rows), others=()), self.config)
         found = [
             replace(
@@ -59,7 +59,7 @@ class MaskedTensors(ScaledTensors):
         """C by its definition, not rounded; rows that do not count are what they were."""
         kind = self.precision
         found = np.array(data["c"], kind)
-        for group, rows in enumerate(self._rows):
+        for group, rows in enumerate(self._counting):
             a, b = self._of_group(data, group)
             sums = a[:rows].astype(kind) @ b.astype(kind).T
             if self.scales:

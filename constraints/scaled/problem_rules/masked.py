@@ -60,7 +60,7 @@ def groups_are_within_offsets(c: ScaledProblem) -> BoolExpr:
     """Before the weights of the last group lie fewer than 2**31 elements.
 
     Why: where a group begins is found with 32 bits. So it is in A and C, by the rows that there is room
-    for, which no field says: M is what divides the rows that count.
+    for, which rules do not know: M is what divides the rows that count.
 
     Fix: compute fewer groups at a time.
     """
