@@ -107,7 +107,8 @@ def values(problem: MatrixProduct) -> dict[str, Value]:
     """
     from ckrules.constraints.gemm import problem_fields
 
-    return {"experts": 0, "topk": 0, **problem_fields.values(problem)}
+    widths = len({n for _, n in problem.groups})
+    return {"experts": 0, "topk": 0, "widths": widths, **problem_fields.values(problem)}
 
 
 def row(problem: MatrixProduct, variant: str) -> dict[str, Value]:

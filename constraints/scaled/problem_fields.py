@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ckrules.arch import Gpu
 
 #: A product that the baseline of the kernels accepts.
-BASELINE: Mapping[str, Value] = {**gemm.BASELINE, "experts": 0, "topk": 0}
+BASELINE: Mapping[str, Value] = {**gemm.BASELINE, "experts": 0, "topk": 0, "widths": 1}
 
 
 def fields() -> list[Expr]:
@@ -29,6 +29,7 @@ def fields() -> list[Expr]:
         *gemm.fields(),
         Int("experts", (0, 8, 32, 256), **wide, doc="experts, each with weights; 0: one product"),
         Int("topk", (0, 2, 6, 8), **wide, doc="experts that a token meets; 0: one product"),
+        Int("widths", (1,), lo=1, hi=2**31 - 1, doc="different numbers of columns that groups have"),
     ]
 
 
@@ -46,6 +47,7 @@ class ScaledProblem(ScaledQuantities):
     stride_c: IntExpr
     experts: IntExpr
     topk: IntExpr
+    widths: IntExpr
 
     @cached_property
     def of_tokens(self) -> BoolExpr:

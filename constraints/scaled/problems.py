@@ -48,29 +48,23 @@ class ScaledProblems(GemmProblems):
     def members(self) -> tuple[str, Mapping[str, str]]:
         """As other GEMMs'; the dispatcher in C asks for products of one pair alone."""
         name, found = super().members()
-        return name, {**found, "experts": "0", "topk": "0"}
+        return name, {**found, "experts": "0", "topk": "0", "widths": "1"}
 
     def fits(self, config: Point, problem: object) -> bool:
-        """Whether it is a matrix product; of tokens for kernels for experts, else of one pair.
-
-        Groups of masked rows have one N.
-        """
+        """Whether it is a matrix product; of tokens for kernels for experts, else of one pair."""
         of_tokens = isinstance(problem, ExpertProduct)
-        if not isinstance(problem, MatrixProduct) or of_tokens != (config["variant"] == EXPERTS):
-            return False
-        masked = config.get("grouping") == "masked"
-        return not masked or len({n for _, n in problem.groups}) == 1
+        return isinstance(problem, MatrixProduct) and of_tokens == (config["variant"] == EXPERTS)
 
     def usual(self, fixed: Mapping[str, Iterable[Value]]) -> dict[str, tuple[int, int]]:
         """As other GEMMs', with up to 512 experts where kernels for experts are asked about."""
         found = super().usual(fixed)
         if EXPERTS not in set(fixed.get("variant", ())):
-            return {**found, "experts": (0, 0), "topk": (0, 0)}
-        return {**found, "experts": (1, 512), "topk": (1, 16)}
+            return {**found, "experts": (0, 0), "topk": (0, 0), "widths": (1, 1)}
+        return {**found, "experts": (1, 512), "topk": (1, 16), "widths": (1, 1)}
 
     def quiet(self) -> dict[str, Value]:
         """One product, its sums in one part, and no experts."""
-        return {**super().quiet(), "experts": 0, "topk": 0}
+        return {**super().quiet(), "experts": 0, "topk": 0, "widths": 1}
 
     def smoke(self, config: Point) -> list[MatrixProduct]:
         """Those of other GEMMs, and some whose rows lie apart; none of what is not generated."""

@@ -49,16 +49,12 @@ def test_every_group_has_room_for_the_largest() -> None:
         ("M=77,N=128,K=512", []),
         ("M=128+256,N=128,K=512,k_batch=2", ["SPROB048"]),
         ("M=77+1,N=128,K=512,stride_a=520", ["SPROB049"]),
+        ("M=77+1,N=128+64,K=512", ["SPROB051"]),
         ("M=" + "+".join(["8"] * 33) + ",N=8192,K=8192", ["SPROB050"]),
     ],
 )
 def test_products_of_groups(problem: str, found: list[str]) -> None:
     assert _codes(problem) == found
-
-
-def test_groups_have_one_number_of_columns() -> None:
-    assert ScaledProblems().fits(POINT, parse("M=8+4,N=16,K=64"))
-    assert not ScaledProblems().fits(POINT, parse("M=8+4,N=16+32,K=64"))
 
 
 def test_what_kernels_of_groups_are_tried_on() -> None:

@@ -65,3 +65,19 @@ def groups_are_within_offsets(c: ScaledProblem) -> BoolExpr:
     Fix: compute fewer groups at a time.
     """
     return (c.groups - 1) * c.N * c.K < 2**31
+
+
+@rule(
+    "SPROB051", "groups-of-several-widths", kind="launch", applies=_masked,
+    says="groups have one N: {widths} different ones",
+    source="ops/flatmm/kernel/grouped_flatmm_kernel.hpp: MaskedGroupedFlatmmHostArgs (one N for all groups)",
+    accepts=[_TWO], rejects=[{**_TWO, "widths": 2}],
+)  # fmt: skip
+def groups_have_one_width(c: ScaledProblem) -> BoolExpr:
+    """Masked groups have one N.
+
+    Why: the arguments have one, as they have one K.
+
+    Fix: launch the kernel for each N.
+    """
+    return c.widths == 1
