@@ -52,10 +52,12 @@ class ScaledGeneration(GemmGeneration):
             raise UsageError(f"{variant} of CK {ck} has no scales = {point['scales']}")
         if point["activation"] not in ACTIVATIONS:
             raise UsageError(f"{variant} of CK {ck} has no activation {point['activation']}")
+        masked = point["grouping"] == "masked"
+        if masked and variant != "flatmm":
+            raise UsageError(f"{variant} of CK {ck} has no groups")
         made = {EXPERTS: ExpertModel, MX: MicroModel}.get(str(variant), ScaledModel)
-        if point["grouping"] == "masked":
-            made = MaskedModel
-        found = entries(bool(quantities["splits_k"]) and made is not MaskedModel)
+        made = MaskedModel if masked else made
+        found = entries(bool(quantities["splits_k"]) and not masked)
         pipeline = WIDENING if narrow else PIPELINES[str(point["pipeline"])]
         return made(name, ck, point, quantities, found, pipeline)
 

@@ -48,7 +48,7 @@ def tiles_of_groups_are_kept_apart(c: ScaledQuantities) -> BoolExpr:
     """Kernels of groups that store through LDS have one wave.
 
     Why: as many blocks are launched as run at once, each goes on with the next tile, and nothing waits
-    between, as SCAL040 says of persistent kernels. Of six kernels of several waves that were run one is
+    between, as SCAL040 says of persistent kernels. Of seven kernels of several waves that were run two are
     wrong, wherever there are more tiles than blocks; the others, two of four waves in fp8 and two in
     bf16 that aiter makes among them, are right as clang 19 compiled them, which nothing promises.
 

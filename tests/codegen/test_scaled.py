@@ -151,6 +151,7 @@ def test_4_bit_operands_have_a_kernel_of_their_own(tmp_path: Path) -> None:
         ({"dtype": "bf16_fp4"}, "no scales = row_column"),
         ({"scales": "per_1x32"}, "no scales = per_1x32"),
         ({"activation": "gelu"}, "no activation gelu"),
+        ({"grouping": "masked"}, "no groups"),
     ],
 )
 def test_what_is_not_generated_of_experts(changed: dict[str, Any], said: str) -> None:
