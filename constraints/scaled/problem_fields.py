@@ -29,7 +29,9 @@ def fields() -> list[Expr]:
         *gemm.fields(),
         Int("experts", (0, 8, 32, 256), **wide, doc="experts, each with weights; 0: one product"),
         Int("topk", (0, 2, 6, 8), **wide, doc="experts that a token meets; 0: one product"),
-        Int("widths", (1,), lo=1, hi=2**31 - 1, doc="different numbers of columns that groups have"),
+        Int(
+            "widths", (1,), lo=1, hi=2**31 - 1, doc="different numbers of columns that groups have"
+        ),
     ]
 
 
