@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ckrules.constraints.fmha.examples import ASYNC, NARROW, PREFILL, WIDE
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import TRUE, BoolExpr, all_of, any_of, implies
+from ckrules.engine.expr import TRUE, BoolExpr, Value, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
+#: A kernel of fp8 for a GPU that only compilers from LLVM 20 on know.
+_NEWEST: Mapping[str, Value] = {**NARROW, "arch": "gfx950"}
 
 
 @rule(
@@ -299,21 +303,21 @@ def instructions_are_in_eights(c: AttentionQuantities) -> BoolExpr:
     "FMHA058", "single-bytes-stored", kind="compile",
     applies=lambda c: all_of(c.variant.isin("fmha_fwd", "fmha_fwd_pagedkv"),
                              c.pipeline.isin("qr", "qs", "qr_pagedkv"),
-                             TRUE if c.since("2026.06") else c.wave_size == 64),
+                             TRUE if c.since("2026.06") else c.has("new_compilers")),
     says="O of fp8 is stored a byte at a time: dtype = {dtype}, pad_dv = {pad_dv}",
     source=["core/arch/amd_buffer_addressing_builtins.hpp: buffer_store_if<1>, static_assert sizeof(T) == 4",
             "core/config.hpp: CK_TILE_USE_BUFFER_ADDRESSING_BUILTIN",
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentO (1 with padding)"],
-    accepts=[{"pad_dv": True}, NARROW, {**NARROW, "dtype": "fp8bf16", "pad_dv": True}],
-    rejects=[{**NARROW, "pad_dv": True}],
+    accepts=[{**_NEWEST, "dtype": "fp16"}, _NEWEST, {**_NEWEST, "dtype": "fp8bf16", "pad_dv": True}],
+    rejects=[{**_NEWEST, "pad_dv": True}, {**NARROW, "pad_dv": True, "@ck": "2026.06"}],
 )  # fmt: skip
 def bytes_are_not_stored_alone(c: AttentionQuantities) -> BoolExpr:
     """O of fp8 does not pad the head dimension of V.
 
     Why: with padding O is stored element by element, and a store of one byte asserts that it has
-    four. qr_async stores whole vectors whatever its padding. The header that asserts it is that of
-    compilers from LLVM 20 on (a kernel was built by LLVM 19), in November 2025 not for waves of 32
-    lanes (one was built and run).
+    four. qr_async stores whole vectors whatever its padding. In November 2025 the header that
+    asserts it is that of compilers from LLVM 20 on and waves of 64 lanes: seven kernels of gfx942
+    failed so with LLVM 22, and one compiled with LLVM 19; one of gfx1201 was built by both and run.
 
     Fix: set pad_dv = false, or take fp8bf16 or fp8fp32.
     """

@@ -104,7 +104,8 @@ def hardware(gpus: Sequence[Gpu], ck: str) -> dict[str, Table]:
     types = {word: (op, op, "fp32") for word, op in OPERANDS.items()}
     found = tile_gemm.facts(gpus, ck, types)
     names = ("wave_size", "lds_capacity", "lds_banks", "max_threads", "lane_vgprs",
-             "hardware_warp_tiles", "lds_transpose_load", "operands_in_both_halves", "tdm")  # fmt: skip
+             "hardware_warp_tiles", "lds_transpose_load", "new_compilers", "operands_in_both_halves",
+             "tdm")  # fmt: skip
     straight = {
         name: Table.relation(name, ("arch",), [g.name for g in gpus if g.has(name)])
         for name in ("direct_to_lds", "global_to_lds")
