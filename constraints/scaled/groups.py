@@ -29,7 +29,9 @@ def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
     """Kernels with scales have one wave group, or one wave.
 
     Why: with several groups only the first wave stores results without scales, which of one wave
-    is all of them. What kernels with scales and those of experts do with groups was not run.
+    is all of them. Of experts' kernels every wave stores all rows of a slice, or with fewer groups
+    than waves a part of them: two second GEMMs added each result four times, while a first one of
+    as many groups as waves was right. What kernels with scales do with groups was not run.
 
     Fix: set num_wave_groups to 1.
     """
