@@ -28,7 +28,7 @@ def counts_by(space: Listing, fields: Sequence[str], bind: Callable[..., Any]) -
         if name not in known:
             raise unknown("field", name, known)
     if not fields or len(set(fields)) < len(fields):
-        raise UsageError("counts_by takes one field or several different ones")
+        raise UsageError("counts are by one field, or by several different ones")
     plain = all(name in space.domains for name in fields)
     if plain and len(fields) == 1:
         (name,) = fields

@@ -321,9 +321,9 @@ def _told_by_pipe010(c: GemmQuantities) -> BoolExpr:
     "GEMM028", "direct-load-of-other-width", kind="compile",
     applies=lambda c: ((c.pipeline == "comp_async") & c.a.sound & c.b.sound
                        & ~(_told_by_pipe010(c) if c.since("2026.06") else FALSE)),
-    says=[("{pipeline} loads A straight to LDS, {table direct_to_lds} bytes a lane on {arch}, "
+    says=[("{pipeline} loads A straight to LDS: of bytes a lane {arch} has {table direct_to_lds}, "
            "not {a_width * element_bytes=}"),
-          ("{pipeline} loads B straight to LDS, {table direct_to_lds} bytes a lane on {arch}, "
+          ("{pipeline} loads B straight to LDS: of bytes a lane {arch} has {table direct_to_lds}, "
            "not {b_width * element_bytes=}")],
     source=["core/arch/amd_buffer_addressing.hpp: amd_async_buffer_load static_assert on bytes",
             f"core/arch/amd_buffer_addressing_builtins.hpp: async_buffer_load_dwordxn_v {BOTH}"],

@@ -186,10 +186,10 @@ def widths_are_direct(c: TileGemm) -> BoolExpr:
 @rule(
     "PIPE010", "width-without-direct-load", kind="compile", since="2026.06",
     applies=lambda c: c.has("async_pipelines") & _direct(c) & c.a.sound & c.b.sound,
-    says=[("{pipeline} on {arch} loads A straight to LDS, {table direct_to_lds} bytes a "
-          "lane, not {a_width * element_bytes=}"),
-          ("{pipeline} on {arch} loads B straight to LDS, {table direct_to_lds} bytes a "
-          "lane, not {b_width * element_bytes=}")],
+    says=[("{pipeline} loads A straight to LDS: of bytes a lane {arch} has {table direct_to_lds}, "
+          "not {a_width * element_bytes=}"),
+          ("{pipeline} loads B straight to LDS: of bytes a lane {arch} has {table direct_to_lds}, "
+          "not {b_width * element_bytes=}")],
     source="core/arch/amd_buffer_addressing_builtins.hpp: amd_async_buffer_load static_assert on bytes",
     accepts=[{"arch": "gfx950", "pipeline": "basic_async_v1"}],
     rejects=[{"arch": "gfx950", "pipeline": "basic_async_v1", "vector_a": 4}],
