@@ -34,10 +34,6 @@ _BLOCKS: Mapping[str, Any] = {
 _MICRO: Mapping[str, Any] = {**OF_MX_GEMM, "pad_m": True}
 
 
-def _groups(c: ScaledQuantities) -> BoolExpr:
-    return c.grouping == "masked"
-
-
 @rule(
     "AITR001", "types-beyond-aiter", kind="profile", profiles=_PROFILE,
     says=["aiter has kernels with scales for gfx942 and gfx950, not {arch}",
@@ -59,7 +55,7 @@ def types_are_aiters(c: ScaledQuantities) -> BoolExpr:
     experts = c.variant == "moe_flatmm"
     return all_of(
         c.arch.isin("gfx942", "gfx950"),
-        experts | c.mx_gemm | (c.dtype == "fp8") | (_groups(c) & c.dtype.isin("bf16", "fp16")),
+        experts | c.mx_gemm | (c.dtype == "fp8") | (c.masked & c.dtype.isin("bf16", "fp16")),
         ~experts | c.dtype.isin("fp8", "bf16_fp4", "fp16_fp4", "fp8_fp4", "fp4"),
         implies(c.dtype.isin("fp8_fp4", "fp4"), c.arch == "gfx950"),
         ~c.mx_gemm | (c.dtype == "fp4"),

@@ -66,6 +66,11 @@ class ScaledQuantities(TileGemm):
         return self.or_mx_gemm(self.variant == w.MX)
 
     @cached_property
+    def masked(self) -> BoolExpr:
+        """True for groups, of whose rows a list says how many count."""
+        return self.grouping == "masked"
+
+    @cached_property
     def mx_gemm(self) -> BoolExpr:
         """True for MX by the kernel of other GEMMs, which 2026.09 has (SCAL054)."""
         return self.variant == w.MX_GEMM

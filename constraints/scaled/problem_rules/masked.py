@@ -11,12 +11,8 @@ _MASKED = f"{KERNEL}::operator() for MaskedGroupedFlatmmHostArgs"
 _TWO = {**MASKED, "groups": 2}
 
 
-def _masked(c: ScaledProblem) -> BoolExpr:
-    return c.grouping == "masked"
-
-
 @rule(
-    "SPROB048", "sums-of-groups-in-parts", kind="launch", applies=_masked,
+    "SPROB048", "sums-of-groups-in-parts", kind="launch", applies=lambda c: c.masked,
     says="groups split no sums: k_batch = {k_batch}",
     source=f"{KERNEL}::GridSize (assert k_batch == 1)",
     accepts=[_TWO], rejects=[{**_TWO, "k_batch": 2}],
@@ -33,7 +29,7 @@ def groups_split_no_sums(c: ScaledProblem) -> BoolExpr:
 
 
 @rule(
-    "SPROB049", "groups-that-lie-apart", kind="launch", applies=_masked,
+    "SPROB049", "groups-that-lie-apart", kind="launch", applies=lambda c: c.masked,
     says=["groups lie one behind the other in A, whatever stride is given: stride_a = {stride_a}",
           "groups lie one behind the other in C, whatever stride is given: stride_c = {stride_c}"],
     source=f"{_MASKED} (group_idx * M * K, group_idx * M * N)",
@@ -51,7 +47,7 @@ def groups_are_packed(c: ScaledProblem) -> BoolExpr:
 
 
 @rule(
-    "SPROB050", "groups-beyond-offsets", kind="wrong-result", applies=_masked,
+    "SPROB050", "groups-beyond-offsets", kind="wrong-result", applies=lambda c: c.masked,
     says="the weights of the last of {groups} groups begin at element 2**31 or beyond: N = {N}, K = {K}",
     source=f"{_MASKED} (group_idx * N * K of index_t; read, not run)",
     accepts=[{**_TWO, "groups": 32, "N": 8192, "K": 8192}], rejects=[{**_TWO, "groups": 33, "N": 8192, "K": 8192}],
@@ -68,7 +64,7 @@ def groups_are_within_offsets(c: ScaledProblem) -> BoolExpr:
 
 
 @rule(
-    "SPROB051", "groups-of-several-widths", kind="launch", applies=_masked,
+    "SPROB051", "groups-of-several-widths", kind="launch", applies=lambda c: c.masked,
     says="groups have one N: {widths} different ones",
     source="ops/flatmm/kernel/grouped_flatmm_kernel.hpp: MaskedGroupedFlatmmHostArgs (one N for all groups)",
     accepts=[_TWO], rejects=[{**_TWO, "widths": 2}],

@@ -63,7 +63,7 @@ def one_product(c: ScaledProblem) -> BoolExpr:
 
     Fix: launch the kernel for each product.
     """
-    return all_of(c.batch == 1, (c.grouping == "masked") | (c.groups == 1))
+    return all_of(c.batch == 1, c.masked | (c.groups == 1))
 
 
 @rule(
