@@ -281,6 +281,8 @@ class TunedTable:
     """The word of the field ``dtype`` for types of A and B that differ."""
     formats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By word of a type column the GPUs that compute in that format."""
+    form: Callable[[Mapping[str, Value], str], Mapping[str, Value]] = lambda _, __: {}
+    """The fields that the name of a table says of its kernels, given as points."""
     launched: Callable[[Mapping[str, Value], Mapping[str, int]], Mapping[str, Value]] = (
         lambda _, __: {}
     )

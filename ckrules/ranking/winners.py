@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,8 @@ class Winner:
     sizes: Mapping[str, int]
     launched: Mapping[str, Any]
     """The fields that host code sets for the problem."""
+    form: Callable[[Point, str], Mapping[str, Any]]
+    """The fields that the table's name says of a kernel."""
     product: str
     microseconds: float
     tried: str
@@ -160,15 +162,15 @@ class _Rows:
             return "without a time or a problem"
         launched = table.launched(point, sizes)
         tried = table.tried.get(family.name, "")
-        return Winner(
-            self._name, {**point, **launched}, problem, sizes, launched, product, time, tried
-        )
+        point = {**point, **launched}
+        return Winner(self._name, point, problem, sizes, launched, table.form, product, time, tried)
 
     def _point(self, name: str, arch: str) -> Point | None:
         key = name, arch
         if key not in self._points:
             try:
-                self._points[key] = config_from_name(name, self._books, arch=arch).point
+                point = config_from_name(name, self._books, arch=arch).point
+                self._points[key] = {**point, **self._table.form(point, self._name)}
             except CkrulesError:
                 self._points[key] = None
         return self._points[key]
@@ -270,14 +272,14 @@ class WinnerLists:
             given = {n: [word] for n, word in asked.items()}
             listing = CatalogListing(catalogs.load(row.tried), self._books, given)
             self._listings[key] = list(listing.points)
-        return [{**p, **row.launched} for p in self._listings[key]]
+        return [{**p, **row.form(p, row.table), **row.launched} for p in self._listings[key]]
 
     def _made(
         self, row: Winner, points: Sequence[Point], of: str
     ) -> tuple[KernelTable, list[Point], list[Geometry]]:
         launched = tuple(row.launched.items())
         alone = tuple(row.point.items()) if of == "its own" else ()
-        key = (of, row.point["variant"], row.point["arch"], row.product, launched, alone)
+        key = (of, row.table, row.point["variant"], row.point["arch"], row.product, launched, alone)
         if key not in self._tables:
             fields = self._books.of(str(row.point["variant"])).fields
             names = [n for n, f in fields.items() if domain_of(f).role is Role.GEOMETRY]

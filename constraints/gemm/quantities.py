@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ckrules.constraints.gemm.weight_tiles import WeightTiles
 from ckrules.constraints.gemm.words import ONE_BUFFER
 from ckrules.constraints.tile_gemm.tiles import widest
-from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
     FALSE,
     BoolExpr,
@@ -33,7 +33,7 @@ from ckrules.engine.rules.book import quantity, quantity_in
 ONE_TYPE = ("mem", "compv3", "basic_v1", "basic_v2")
 
 
-class GemmQuantities(TileGemm):
+class GemmQuantities(WeightTiles):
     """Fields, facts and quantities of a GEMM kernel."""
 
     variant: EnumExpr
@@ -377,29 +377,6 @@ class GemmQuantities(TileGemm):
     def launch_blocks(self) -> IntExpr:
         """The launch bound: k_block_per_cu."""
         return self.k_block_per_cu
-
-    # -- pre-shuffled weights --------------------------------------------------------------------
-
-    @quantity
-    def preshuffle_lanes_k(self) -> IntExpr:
-        """Lanes side by side along a row of A, which each load 16 bytes (pre-shuffled weights)."""
-        return self.tile_k // (16 // self.element_bytes)
-
-    @quantity
-    def preshuffle_rows(self) -> IntExpr:
-        """Rows of A that a wave loads at once (pre-shuffled weights)."""
-        return self.wave_size // self.preshuffle_lanes_k
-
-    @quantity
-    def preshuffle_reads(self) -> IntExpr:
-        """Bytes of A that a lane reads from LDS for a step along K (pre-shuffled weights)."""
-        tile = self.warp_tile_m * self.warp_tile_k * self.element_bytes
-        return tile * self.repeat_m // self.wave_size
-
-    @quantity
-    def repeat_n(self) -> IntExpr:
-        """Warp tiles that a wave computes along N."""
-        return self.tile_n // (self.warp_tile_n * self.wave_n)
 
     # -- LDS ---------------------------------------------------------------------------------
 

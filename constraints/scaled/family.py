@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ckrules.constraints.scaled.words import GROUP, PIPELINES, SYNONYMS, USUAL, VARIANTS
+from ckrules.constraints.scaled.words import (
+    EIGHT_WAVES,
+    GROUP,
+    PIPELINES,
+    SYNONYMS,
+    USUAL,
+    VARIANTS,
+)
 from ckrules.constraints.tile_gemm import TOPICS
 from ckrules.kernels.family import Family
 
@@ -66,7 +73,8 @@ class Scaled(Family):
         waves: list[Any] = [full.get(f"wave_{x}") for x in "mnk"]
         if all(type(n) is int for n in waves):
             many = waves[0] * waves[1] * waves[2] == 8 and full.get("warp_tile_k") == GROUP
-            full.setdefault("pipeline", found[-1] if many else found[0])
+            eight = many and EIGHT_WAVES in found
+            full.setdefault("pipeline", EIGHT_WAVES if eight else found[0])
         full.setdefault("scales", USUAL[str(full["variant"])])
         if full.get("family") == self.name:
             del full["family"]

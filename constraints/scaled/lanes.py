@@ -91,7 +91,7 @@ def hot_loops_fit_their_order(c: ScaledQuantities) -> BoolExpr:
 
 @rule(
     "SCAL053", "one-scale-for-rows-of-two-results", kind="wrong-result", since="2026.06",
-    applies=lambda c: (c.pipeline == "abquant") & (c.wave_size == 32),
+    applies=lambda c: (c.variant == "abquant") & ~c.eight_waves & (c.wave_size == 32),
     says=("a lane of {arch} has two rows of a warp tile, and {pipeline} looks up the scale of one: "
           "warp_tile_m = {warp_tile_m}, expected 16"),
     source=["ops/gemm/warp/warp_gemm_attribute_wmma_impl_base_traits.hpp: WmmaTraitsBase<gfx12_t>: kCMBlock (CK 2026.09, read in ROCm/rocm-libraries @ 0149199)",

@@ -192,7 +192,7 @@ class _Blocks(_Form):
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
         many = said["wave_m"] * said["wave_n"] * said["wave_k"] == 8
         eight = many and said["warp_tile_k"] == w.GROUP
-        return {**said, "pipeline": w.PIPELINES["abquant"][eight]}
+        return {**said, "pipeline": w.EIGHT_WAVES if eight else "abquant"}
 
 
 class _Micro(_Form):

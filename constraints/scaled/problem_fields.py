@@ -11,7 +11,7 @@ from ckrules.constraints.scaled import vocabulary as scaled
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.constraints.scaled.words import MICRO
 from ckrules.constraints.tile_gemm.tails import end_of_loop, even_part, scheduled_for_eight
-from ckrules.engine.expr import FALSE, BoolExpr, Expr, IntExpr, Value, ceil_div, ite
+from ckrules.engine.expr import BoolExpr, Expr, IntExpr, Value, ceil_div, ite
 from ckrules.engine.expr.variables import Int
 from ckrules.engine.rules.book import quantity
 
@@ -122,15 +122,19 @@ class ScaledProblem(ScaledQuantities):
         """Block tiles of the last part of a split sum."""
         return ceil_div(self.last_part, self.tile_k)
 
+    @cached_property
+    def _eight(self) -> BoolExpr:
+        return scheduled_for_eight(self) & ~self.shuffled_b
+
     @quantity
     def part_end(self) -> IntExpr:
         """How the loop of a part ends, a number for each hot loop and tail; the last part apart."""
-        return end_of_loop(self.part_tiles, scheduled_for_eight(self), FALSE)
+        return end_of_loop(self.part_tiles, self._eight, self.shuffled_b)
 
     @quantity
     def last_end(self) -> IntExpr:
         """How the loop of the last part ends, in the numbers of part_end."""
-        return end_of_loop(self.last_tiles, scheduled_for_eight(self), FALSE)
+        return end_of_loop(self.last_tiles, self._eight, self.shuffled_b)
 
 
 def vocabulary(ck: str, gpus: Sequence[Gpu]) -> ScaledProblem:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ckrules.constraints.gemm.weight_tiles import WeightTiles
 from ckrules.constraints.scaled import words as w
-from ckrules.constraints.tile_gemm.vocabulary import TileGemm
 from ckrules.engine.expr import (
     FALSE,
     BoolExpr,
@@ -21,7 +21,7 @@ from ckrules.engine.expr import (
 from ckrules.engine.rules.book import quantity, quantity_in
 
 
-class ScaledQuantities(TileGemm):
+class ScaledQuantities(WeightTiles):
     """Fields, facts and quantities of a GEMM with scales; A has rows, B columns, C rows."""
 
     variant: EnumExpr
@@ -59,6 +59,15 @@ class ScaledQuantities(TileGemm):
     def flat(self) -> BoolExpr:
         """True where weights are shuffled and only A goes through LDS."""
         return self.variant != "abquant"
+
+    @cached_property
+    def shuffled_b(self) -> BoolExpr:
+        """True where block scales meet pre-shuffled weights, which do not go through LDS."""
+        return self.pipeline == w.BLOCK_WEIGHTS
+
+    def or_block_weights(self, found: BoolExpr) -> BoolExpr:
+        """True for block scales with pre-shuffled weights, too, in releases that have them."""
+        return found | self.shuffled_b if self.since("2026.06") else found
 
     @cached_property
     def micro(self) -> BoolExpr:
@@ -129,7 +138,7 @@ class ScaledQuantities(TileGemm):
     @cached_property
     def eight_waves(self) -> BoolExpr:
         """True for the pipeline whose two halves of eight waves take turns."""
-        return self.pipeline == "abquant_eight_waves"
+        return self.pipeline == w.EIGHT_WAVES
 
     @cached_property
     def scales_in_instructions(self) -> BoolExpr:
@@ -208,11 +217,6 @@ class ScaledQuantities(TileGemm):
         )  # fmt: skip
 
     @quantity
-    def repeat_n(self) -> IntExpr:
-        """Warp tiles that a wave computes along N."""
-        return self.tile_n // (self.warp_tile_n * self.wave_n)
-
-    @quantity
     def steps_k(self) -> IntExpr:
         """Warp tiles along K of the block tile."""
         return self.tile_k // self.warp_tile_k
@@ -262,7 +266,11 @@ class ScaledQuantities(TileGemm):
     @quantity_in("bytes")
     def pipeline_lds(self) -> IntExpr:
         """LDS that the pipeline asks for, of flatmm for one of its two arrays."""
-        return ite(self.flat, self.a_stage, self.stage_bytes)
+        staged = self.stage_bytes
+        if self.since("2026.06"):
+            twice = 2 * self.tile_m * self.tile_k * self.element_bytes
+            staged = ite(self.shuffled_b, twice, staged)
+        return ite(self.flat, self.a_stage, staged)
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ckrules.constraints.scaled.libraries import OTHERS
-from ckrules.constraints.scaled.words import GROUP
+from ckrules.constraints.scaled.words import BLOCK_WEIGHTS, GROUP
 from ckrules.engine.expr import Value
 from ckrules.kernels.reader_tables import TunedTable
 
@@ -89,6 +89,24 @@ def _weights(sizes: Mapping[str, int]) -> int:
     return sizes["K"] * inputs * sizes["kT"] * sizes["kH"] * sizes["kW"]
 
 
+def form(point: Mapping[str, Value], table: str) -> Mapping[str, Value]:
+    """What a table's name says of a kernel with block scales: whether weights are pre-shuffled.
+
+    Tables of pre-shuffled weights name the kernels of the others, since each is compiled in both
+    forms; that of eight waves keeps its pipeline.
+
+    Source: csrc/ck_gemm_a8w8_blockscale/include/gemm_a8w8_blockscale_cktile_common.cuh
+    ``TileGemmComputeImpl`` (PreshuffleB; ROCm/aiter @ 0cf6df2).
+
+    >>> kernel = {"variant": "abquant", "pipeline": "abquant"}
+    >>> form(kernel, "a8w8_blockscale_bpreshuffle_tuned_gemm.csv")
+    {'pipeline': 'abquant_preshuffle', 'double_smem_buffer': True}
+    """
+    if "blockscale_bpreshuffle" not in table or point["pipeline"] != "abquant":
+        return {}
+    return {"pipeline": BLOCK_WEIGHTS, "double_smem_buffer": True}
+
+
 def launched(point: Mapping[str, Value], sizes: Mapping[str, int]) -> Mapping[str, Value]:
     """The pads of a kernel with block scales: host code sets them by the groups of N and of K.
 
@@ -148,6 +166,7 @@ TUNED = TunedTable(
         "torch.float8_e4m3fnuz": ("gfx942",),
         "torch.float8_e4m3fn": ("gfx950", "gfx1200", "gfx1201", "gfx1250"),
     },
+    form=form,
     launched=launched,
     looked_up=looked_up,
     tried={"scaled": "aiter", "quant": "aiter_a8w8"},

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 EXPERTS = "moe_flatmm"
 MX = "mx_flatmm"
 MX_GEMM = "mx_gemm"
+#: Block scales with pre-shuffled weights, and those of eight waves that take turns.
+BLOCK_WEIGHTS = "abquant_preshuffle"
+EIGHT_WAVES = "abquant_eight_waves"
 VARIANTS = ("flatmm", EXPERTS, MX, "abquant", MX_GEMM)
 #: Types of A, B and the sums by the word of the field ``dtype``; with 4-bit weights B is widened
 #: to A's type, or both go into one scaled instruction.
@@ -28,7 +31,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
     "flatmm": ("flatmm",),
     "moe_flatmm": ("moe_flatmm",),
     "mx_flatmm": ("mx_flatmm",),
-    "abquant": ("abquant", "abquant_eight_waves"),
+    "abquant": ("abquant", EIGHT_WAVES, BLOCK_WEIGHTS),
     "mx_gemm": ("weight_preshuffle",),
 }
 SCHEDULERS = ("intrawave", "interwave", "default")

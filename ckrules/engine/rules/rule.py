@@ -258,6 +258,10 @@ class RuleDef:
         """The same rule for versions before one, where a family that inherits it meets it since."""
         return replace(self, template=replace(self.template, until=version))
 
+    def starting(self, version: str) -> RuleDef:
+        """The same rule from a version on, where a family that inherits it meets it since."""
+        return replace(self, template=replace(self.template, since=version))
+
     def except_where(self, other: Callable[[Any], BoolExpr]) -> RuleDef:
         """The same rule, which says nothing where a family that inherits it has its own."""
         known = self.unless

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ckrules.kernels.config import Config, ConfigError, config_from_parsed, read_exactly
@@ -39,10 +40,14 @@ Item = Entry | UnreadableText | Remark
 
 
 class _Known(NamedTuple):
-    """A name's configuration, what was taken for the rest, and whether the row's type fits."""
+    """A name's configuration, what was taken for the rest, and whether the row's type fits.
+
+    ``listed`` are the fields that lists, as names do, say otherwise than the table.
+    """
 
     config: Config
     taken: Mapping[str, Any]
+    listed: Mapping[str, Any]
     fits: bool = True
 
 
@@ -132,11 +137,11 @@ class _Rows:
         if known is None:
             yield self._faulty(row, word, gpu, place, plain)
             return
-        config, taken, fits = known
+        config, taken, listed, fits = known
         if not fits:
             said = f"the row is of {dtype}, and the kernel multiplies {config.point['dtype']}"
             yield Remark(row.at(column) or place, "ROW009", said)
-        self._context.census.used(config.point, word, place)
+        self._context.census.used({**config.point, **listed}, word, place)
         first = self._context.census.first_told(config.variant, *taken)
         remarks = taken_remarks(taken, place) if first else ()
         sizes = self._problem(row)
@@ -167,6 +172,9 @@ class _Rows:
         """The configuration of a name with the types of its row, if it is one."""
         try:
             parsed, exact = read_exactly(word)
+            form = self._table.form(parsed.point, Path(self._source).name)
+            listed = {name: parsed.point[name] for name in form}
+            parsed = replace(parsed, point={**parsed.point, **form}) if form else parsed
             name = word if exact else None
 
             def configuration(found: ParsedName) -> Config:
@@ -177,15 +185,15 @@ class _Rows:
             return None
         if not dtype or dtype == plain.point["dtype"]:
             rest = {k: v for k, v in parsed.taken.items() if k != "dtype" or not dtype}
-            return _Known(plain, rest)
+            return _Known(plain, rest, listed)
         if "dtype" not in parsed.taken:
-            return _Known(plain, parsed.taken, fits=False)
+            return _Known(plain, parsed.taken, listed, fits=False)
         rest = {k: v for k, v in parsed.taken.items() if k != "dtype"}
         try:
             point = {**parsed.point, "dtype": dtype}
-            return _Known(configuration(replace(parsed, point=point, taken=rest)), rest)
+            return _Known(configuration(replace(parsed, point=point, taken=rest)), rest, listed)
         except ConfigError:
-            return _Known(plain, rest, fits=False)
+            return _Known(plain, rest, listed, fits=False)
 
     def _problem(self, row: TableRow) -> Mapping[str, int]:
         """M, N and K of the row, and the parts that K is split into; empty where one is missing.

@@ -27,6 +27,9 @@ _BLOCKS: Mapping[str, Any] = {
     "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
     "scheduler": "intrawave", "transpose_c": True, "pad_m": True,
 }  # fmt: skip
+_WEIGHTS: Mapping[str, Any] = {
+    **_BLOCKS, "pipeline": w.BLOCK_WEIGHTS, "double_smem_buffer": True,
+}  # fmt: skip
 _FOUR_BY_TWO: Mapping[str, Any] = {"tile_m": 256, "wave_m": 4, "wave_n": 2}
 
 
@@ -207,10 +210,13 @@ def sums_can_be_split(c: ScaledProblem) -> BoolExpr:
     "SPROB008", "parts-of-block-scales", kind="launch", since="2026.06",
     applies=lambda c: ~c.flat & (c.k_batch > 1),
     says=tails.faults_of_parts(str(w.GROUP)),
-    source=[BLOCKS, "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum"],
-    accepts=[{**_BLOCKS, "k_batch": 2}, {**_BLOCKS, "pad_k": True, "K": 2432, "k_batch": 5}],
+    source=[BLOCKS, "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v3.hpp: BlockHasHotloop, GetBlockLoopTailNum",
+            "ops/gemm/pipeline/wp_pipeline_agmem_bgmem_creg_v2.hpp: the same (CK 2026.09, read in ROCm/rocm-libraries @ 498ed36)"],
+    accepts=[{**_BLOCKS, "k_batch": 2}, {**_BLOCKS, "pad_k": True, "K": 2432, "k_batch": 5},
+             {**_WEIGHTS, "K": 1920, "k_batch": 5}],
     rejects=[{**_BLOCKS, "k_batch": 4}, {**_BLOCKS, "pad_k": True, "K": 576, "k_batch": 2},
-             {**_BLOCKS, **_FOUR_BY_TWO, "pad_k": True, "K": 2432, "k_batch": 5}],
+             {**_BLOCKS, **_FOUR_BY_TWO, "pad_k": True, "K": 2432, "k_batch": 5},
+             {**_WEIGHTS, "pad_k": True, "K": 2432, "k_batch": 5}],
 )  # fmt: skip
 def parts_of_block_scales_are_whole(c: ScaledProblem) -> BoolExpr:
     """Parts of a sum with block scales have whole groups, two block tiles or more, and like tails.
@@ -272,7 +278,7 @@ def rows_lie_apart(c: ScaledProblem) -> BoolExpr:
     Fix: use a larger stride, or none for packed tensors.
     """
     return all_of(
-        implies(c.flat, c.stride_b == 0),
+        implies(c.or_block_weights(c.flat), c.stride_b == 0),
         implies(c.micro, c.stride_a == 0),
         (c.stride_a == 0) | (c.stride_a >= c.K),
         (c.stride_b == 0) | (c.stride_b >= c.K),

@@ -180,12 +180,13 @@ def scaled_parts_stay_in_c(c: ScaledProblem) -> BoolExpr:
 
 @rule(
     "SPROB023", "flat-weights-not-whole", kind="wrong-result",
-    applies=lambda c: c.flat,
+    applies=lambda c: c.or_block_weights(c.flat),
     says=["N = {N} is not a multiple of warp_tile_n = {warp_tile_n}",
           "K = {K} is not a multiple of warp_tile_k = {warp_tile_k}",
           "columns are permuted within whole tiles: N = {N}, tile_n = {tile_n}, {repeat_n} warp tiles of a wave along N"],
     source=[f"{_KERNEL}::MakeGemmTensorViews (kFlatK, kFlatN round down; read, not run)",
-            "example/ck_tile/18_flatmm/flatmm_basic.cpp: shuffle_b_v1 (a product of half a tile was run)"],
+            "example/ck_tile/18_flatmm/flatmm_basic.cpp: shuffle_b_v1 (a product of half a tile was run)",
+            "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeBBlockWindow for PreshuffleB (CK 2026.09, read in ROCm/rocm-libraries @ 05fca22)"],
     accepts=[{}, {**_PADDED, "N": 528, "K": 576}, {**_PADDED, **_PERMUTED, "wave_n": 8, "N": 576}],
     rejects=[{**_PADDED, "N": 520}, {**_PADDED, "K": 528}, {**_PADDED, **_PERMUTED, "N": 576}],
 )  # fmt: skip
