@@ -29,6 +29,7 @@ PROBED: Mapping[str, str] = {
     **{word: name.cls for word, name in {**gemm.PROBED, **PIPELINES}.items()},
     "abquant": "ABQuantGemmPipelineAgBgCrCompV3",
     "abquant_eight_waves": "ABQuantGemmPipelineAgBgCrEightWaves",
+    "abquant_preshuffle": "WPABQuantBPipelineAgBgCrV2",
     "weight_preshuffle": "MXGemmPreshufflePipelineAGmemBGmemCRegV1",
 }
 """What the probe calls each pipeline."""
