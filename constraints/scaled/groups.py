@@ -23,19 +23,23 @@ def stores_by_lds(c: ScaledQuantities) -> BoolExpr:
           "expected 1"),
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: scheduler_type (NumWaveGroups == 1)",
             "ops/flatmm/kernel/flatmm_kernel.hpp: RunFlatmm (UseDefaultScheduler or get_warp_id() == 0)"],
-    accepts=[{}, {"num_wave_groups": 2, "wave_m": 1, "wave_n": 1}], rejects=[{"num_wave_groups": 2}],
+    accepts=[{}, {"num_wave_groups": 2, "wave_m": 1, "wave_n": 1}, {**OF_EXPERTS, "num_wave_groups": 4}],
+    rejects=[{"num_wave_groups": 2}, {**OF_EXPERTS, "num_wave_groups": 2},
+             {**OF_EXPERTS, "stage": 2, "num_wave_groups": 4}],
 )  # fmt: skip
 def scales_have_one_group(c: ScaledQuantities) -> BoolExpr:
-    """Kernels with scales have one wave group, or one wave.
+    """Kernels with scales have one wave group, or one wave; first GEMMs of experts one or a wave in each.
 
     Why: with several groups only the first wave stores results without scales, which of one wave
     is all of them. Of experts' kernels every wave stores all rows of a slice, or with fewer groups
-    than waves a part of them: two second GEMMs added each result four times, while a first one of
-    as many groups as waves was right. What kernels with scales do with groups was not run.
+    than waves a part of them: two second GEMMs added each result four times, and a first one of
+    two groups left rows out, while first ones of as many groups as waves were right, which store
+    each result several times. What kernels with scales do with groups was not run.
 
     Fix: set num_wave_groups to 1.
     """
-    return (c.num_wave_groups == 1) | (c.waves == 1)
+    stored_again = (c.stage == 1) & ~c.split_k & (c.num_wave_groups == c.waves)
+    return (c.num_wave_groups == 1) | (c.waves == 1) | stored_again
 
 
 @rule(

@@ -249,17 +249,17 @@ class ScaledQuantities(WeightTiles):
 
     @quantity_in("bytes")
     def a_stage(self) -> IntExpr:
-        """LDS of A's tile (flatmm); other warp tiles than 16x16 pad it by a row.
+        """LDS of A's tile (flatmm); other warp tiles than 16x16 pad it by a row less its last 16 bytes.
 
         Where instructions take scales, 64 bytes lie between 8 rows, of every 128 bytes or of all
         but one.
         """
         small = (self.warp_tile_m == 16) & (self.warp_tile_n == 16)
-        rows: IntExpr = ite(small, self.tile_m, self.tile_m + 1)
-        whole = rows * self.tile_k * self.element_bytes
+        row_bytes = self.tile_k * self.element_bytes
+        whole: IntExpr = self.tile_m * row_bytes + ite(small, 0, row_bytes - 16)
         if self.ck == "2025.11":
             return whole
-        row = self.tile_k * self.element_bytes // self.packed_a
+        row = row_bytes // self.packed_a
         pads = ite(self.micro, 4 * (row // 128), 8 * (row // 128 - 1))
         return ite(self.scales_in_instructions, self.tile_m * (row + pads), whole)
 
