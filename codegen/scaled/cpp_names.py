@@ -30,6 +30,7 @@ PROBED: Mapping[str, str] = {
     "abquant": "ABQuantGemmPipelineAgBgCrCompV3",
     "abquant_eight_waves": "ABQuantGemmPipelineAgBgCrEightWaves",
     "abquant_preshuffle": "WPABQuantBPipelineAgBgCrV2",
+    "abquant_preshuffle_eight_waves": "ABQuantGemmPipelineAgBgCrEightWaves",
     "weight_preshuffle": "MXGemmPreshufflePipelineAGmemBGmemCRegV1",
 }
 """What the probe calls each pipeline."""

@@ -78,16 +78,19 @@ def groups_are_whole(c: ScaledQuantities) -> BoolExpr:
           f"eight waves take {w.GROUP} of K at once: tile_k = {{tile_k}}",
           f"eight waves take {w.GROUP} of K at once: warp_tile_k = {{warp_tile_k}}",
           "eight waves want the product transposed: transpose_c = {transpose_c}",
-          "eight waves want scheduler intrawave, not {scheduler}"],
-    source=_EIGHT, accepts=[_EIGHTS],
-    rejects=[{**_EIGHTS, "wave_n": 4, "wave_m": 2}, {**_EIGHTS, "tile_k": 256}],
+          "eight waves want scheduler intrawave, not {scheduler}",
+          f"each column of eight waves has whole groups: tile_n = {{tile_n}} is not a multiple of {2 * w.GROUP}"],
+    source=[_EIGHT, "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_eight_waves_policy.hpp: MakeBQBlockDistribution (NPerWarpBQ; CK 2026.09, read in ROCm/rocm-libraries @ 925db99)"],
+    accepts=[_EIGHTS, {**_EIGHTS, "pipeline": w.EIGHT_WEIGHTS}],
+    rejects=[{**_EIGHTS, "wave_n": 4, "wave_m": 2}, {**_EIGHTS, "tile_k": 256}, {**_EIGHTS, "tile_n": 128}],
 )  # fmt: skip
 def eight_waves_have_their_form(c: ScaledQuantities) -> BoolExpr:
-    """The pipeline of eight waves has two of them along N and one group of K in a tile.
+    """The pipeline of eight waves has two of them along N, with whole groups, and one group of K in a tile.
 
-    Why: asserted; the two columns of waves load and compute in turn.
+    Why: asserted; the two columns of waves load and compute in turn. Each lays out the scales of its
+    groups along N, of which there would be none.
 
-    Fix: use 4x2x1 waves, a tile_k of 128 and the warp tile 16x16x128.
+    Fix: use 4x2x1 waves, a tile_k of 128, a tile_n of 256 and the warp tile 16x16x128.
     """
     return all_of(
         c.wave_n == 2,
@@ -95,6 +98,7 @@ def eight_waves_have_their_form(c: ScaledQuantities) -> BoolExpr:
         c.warp_tile_k == w.GROUP,
         c.transpose_c,
         c.scheduler == "intrawave",
+        c.tile_n % (2 * w.GROUP) == 0,
     )
 
 

@@ -62,12 +62,13 @@ class ScaledQuantities(WeightTiles):
 
     @cached_property
     def shuffled_b(self) -> BoolExpr:
-        """True where block scales meet pre-shuffled weights, which do not go through LDS."""
+        """True where block scales meet pre-shuffled weights that do not go through LDS."""
         return self.pipeline == w.BLOCK_WEIGHTS
 
     def or_block_weights(self, found: BoolExpr) -> BoolExpr:
         """True for block scales with pre-shuffled weights, too, in releases that have them."""
-        return found | self.shuffled_b if self.since("2026.06") else found
+        shuffled = self.pipeline.isin(w.BLOCK_WEIGHTS, w.EIGHT_WEIGHTS)
+        return found | shuffled if self.since("2026.06") else found
 
     @cached_property
     def micro(self) -> BoolExpr:
@@ -137,8 +138,8 @@ class ScaledQuantities(WeightTiles):
 
     @cached_property
     def eight_waves(self) -> BoolExpr:
-        """True for the pipeline whose two halves of eight waves take turns."""
-        return self.pipeline == w.EIGHT_WAVES
+        """True for the pipelines whose two halves of eight waves take turns."""
+        return self.pipeline.isin(w.EIGHT_WAVES, w.EIGHT_WEIGHTS)
 
     @cached_property
     def scales_in_instructions(self) -> BoolExpr:
@@ -268,9 +269,20 @@ class ScaledQuantities(WeightTiles):
         """LDS that the pipeline asks for, of flatmm for one of its two arrays."""
         staged = self.stage_bytes
         if self.since("2026.06"):
-            twice = 2 * self.tile_m * self.tile_k * self.element_bytes
-            staged = ite(self.shuffled_b, twice, staged)
+            a = self.tile_m * self.tile_k * self.element_bytes
+            staged = ite(self.eight_waves, self._turns_lds, ite(self.shuffled_b, 2 * a, staged))
         return ite(self.flat, self.a_stage, staged)
+
+    @property
+    def _turns_lds(self) -> IntExpr:
+        """Two tiles of A and B each; of what is not pre-shuffled 16 rows have 64 bytes between them.
+
+        Source: ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_async_eight_waves_policy.hpp: GetSmemSize,
+        MakeABLdsBlockDescriptor_ (CK 2026.09, read in ROCm/rocm-libraries @ 0187bb9).
+        """
+        row = self.tile_k * self.element_bytes
+        padded = ite(self.pipeline == w.EIGHT_WEIGHTS, row, row + 4)
+        return 2 * (self.tile_m * (row + 4) + self.tile_n * padded)
 
     @quantity_in("bytes")
     def lds_bytes(self) -> IntExpr:

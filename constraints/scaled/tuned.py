@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ckrules.constraints.scaled.libraries import OTHERS
-from ckrules.constraints.scaled.words import BLOCK_WEIGHTS, GROUP
+from ckrules.constraints.scaled.words import GROUP, WEIGHTS_OF
 from ckrules.engine.expr import Value
 from ckrules.kernels.reader_tables import TunedTable
 
@@ -93,7 +93,7 @@ def form(point: Mapping[str, Value], table: str) -> Mapping[str, Value]:
     """What a table's name says of a kernel with block scales: whether weights are pre-shuffled.
 
     Tables of pre-shuffled weights name the kernels of the others, since each is compiled in both
-    forms; that of eight waves keeps its pipeline.
+    forms.
 
     Source: csrc/ck_gemm_a8w8_blockscale/include/gemm_a8w8_blockscale_cktile_common.cuh
     ``TileGemmComputeImpl`` (PreshuffleB; ROCm/aiter @ 0cf6df2).
@@ -102,9 +102,10 @@ def form(point: Mapping[str, Value], table: str) -> Mapping[str, Value]:
     >>> form(kernel, "a8w8_blockscale_bpreshuffle_tuned_gemm.csv")
     {'pipeline': 'abquant_preshuffle', 'double_smem_buffer': True}
     """
-    if "blockscale_bpreshuffle" not in table or point["pipeline"] != "abquant":
+    pipeline = WEIGHTS_OF.get(str(point["pipeline"]))
+    if pipeline is None or "blockscale_bpreshuffle" not in table:
         return {}
-    return {"pipeline": BLOCK_WEIGHTS, "double_smem_buffer": True}
+    return {"pipeline": pipeline, "double_smem_buffer": True}
 
 
 def launched(point: Mapping[str, Value], sizes: Mapping[str, int]) -> Mapping[str, Value]:

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 EXPERTS = "moe_flatmm"
 MX = "mx_flatmm"
 MX_GEMM = "mx_gemm"
-#: Block scales with pre-shuffled weights, and those of eight waves that take turns.
-BLOCK_WEIGHTS = "abquant_preshuffle"
+#: Block scales by eight waves that take turns, and what both are with pre-shuffled weights.
 EIGHT_WAVES = "abquant_eight_waves"
+WEIGHTS_OF: Mapping[str, str] = {
+    "abquant": "abquant_preshuffle", EIGHT_WAVES: "abquant_preshuffle_eight_waves",
+}  # fmt: skip
+BLOCK_WEIGHTS, EIGHT_WEIGHTS = WEIGHTS_OF.values()
 VARIANTS = ("flatmm", EXPERTS, MX, "abquant", MX_GEMM)
 #: Types of A, B and the sums by the word of the field ``dtype``; with 4-bit weights B is widened
 #: to A's type, or both go into one scaled instruction.
@@ -31,7 +34,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
     "flatmm": ("flatmm",),
     "moe_flatmm": ("moe_flatmm",),
     "mx_flatmm": ("mx_flatmm",),
-    "abquant": ("abquant", EIGHT_WAVES, BLOCK_WEIGHTS),
+    "abquant": ("abquant", EIGHT_WAVES, BLOCK_WEIGHTS, EIGHT_WEIGHTS),
     "mx_gemm": ("weight_preshuffle",),
 }
 SCHEDULERS = ("intrawave", "interwave", "default")

@@ -31,10 +31,18 @@ def test_kernels_of_the_list_are_legal_in_both_forms(gpu: str) -> None:
             assert not BOOK.violations({**point, **form(point, f"{table}.csv")}), point
 
 
-def test_only_waves_that_do_not_take_turns_change_their_pipeline() -> None:
-    changed = {str(p["pipeline"]): bool(form(p, SHUFFLED)) for p in kernels("gfx950")}
-    assert changed == {"abquant": True, "abquant_eight_waves": False}
+def test_tables_of_other_weights_change_nothing() -> None:
+    assert all(form(p, SHUFFLED) for p in kernels("gfx950"))
     assert not any(form(p, PLAIN) for p in kernels("gfx950"))
+
+
+def test_eight_waves_have_two_buffers_in_lds() -> None:
+    """Of A and of B in rows 64 bytes lie between 16 rows; shuffled weights are packed."""
+    (point, *_) = (p for p in kernels("gfx950") if p["pipeline"] == "abquant_eight_waves")
+    padded = 192 * 128 + 192 // 16 * 64
+    for table, b in ((PLAIN, 256 * 128 + 256 // 16 * 64), (SHUFFLED, 256 * 128)):
+        found = BOOK.resources({**point, **form(point, table)}, ["lds_bytes"])
+        assert found == {"lds_bytes": 2 * (padded + b)}
 
 
 @pytest.mark.parametrize(("table", "said"), [(SHUFFLED, "GEMM043"), (PLAIN, "")])

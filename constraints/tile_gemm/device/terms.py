@@ -146,13 +146,14 @@ PIPELINES: Mapping[str, PipelineTiming] = {
     "abquant": PipelineTiming(1.0, 1.4),
     "abquant_eight_waves": PipelineTiming(1.0, 1.1),
     "abquant_preshuffle": PipelineTiming(1.0, 1.5),
+    "abquant_preshuffle_eight_waves": PipelineTiming(1.0, 1.1),
 }
 UNSTAGED = ("flatmm", "moe_flatmm", "preshufflev2", "abquant_preshuffle")
 """Pipelines whose waves load B from memory into registers, in an order that was made for that."""
 MEASURED_PIPELINES = ("compv3", "compv4", "compv5")
 """Pipelines that measurements of convolutions were at hand of when `Constants` were fitted."""
 FITTED_PIPELINES = (
-    *MEASURED_PIPELINES, "flatmm", "abquant", "abquant_eight_waves", "abquant_preshuffle",
+    *MEASURED_PIPELINES, "flatmm", *(p for p in PIPELINES if p.startswith("abquant")),
 )  # fmt: skip
 """These, and those of the kernels in aiter's tuned tables that times were fitted to."""
 
