@@ -108,8 +108,22 @@ class GemmQuantities(WeightTiles):
 
     @property
     def truncated(self) -> BoolExpr:
-        """Pre-shuffled weights have a block GEMM without the assertion, too (GEMM047)."""
-        return super().truncated | (self.shuffled_b & (self.epilogue == "default"))
+        """Pre-shuffled weights have a block GEMM without the assertion, too (GEMM047).
+
+        CShuffle asserts it of rows of permuted columns where a shuffle would take several warp tiles.
+        """
+        single = self.lane_elements >= self.vector_c
+        return super().truncated | self.unchecked(self.from_registers & single)
+
+    @property
+    def truncated_n(self) -> BoolExpr:
+        """The same, of columns, of which permuted ones go from registers to memory."""
+        return super().truncated | self.unchecked(self.from_registers)
+
+    def unchecked(self, permuted: BoolExpr) -> BoolExpr:
+        """Where no epilogue goes over the tile of pre-shuffled weights: of permuted ones in 2025.11."""
+        default = self.epilogue == "default"
+        return self.shuffled_b & (default | permuted if self.ck == "2025.11" else default)
 
     @cached_property
     def mixed(self) -> BoolExpr:

@@ -262,17 +262,19 @@ def operands_keep_k_contiguous(c: GemmQuantities) -> BoolExpr:
 
 @rule(
     "GEMM047", "partial-warp-tiles-of-weights", kind="wrong-result",
-    applies=lambda c: c.shuffled_b & (c.epilogue == "default"),
+    applies=lambda c: c.unchecked(c.from_registers),
     says=["tile_m = {tile_m} is not a multiple of {wave_m * warp_tile_m=}",
           "tile_n = {tile_n} is not a multiple of {wave_n * warp_tile_n=}"],
-    source=f"{_PIPELINE}: MIterPerWarp, NIterPerWarp (truncating divisions; run)",
+    source=[f"{_PIPELINE}: MIterPerWarp, NIterPerWarp (truncating divisions; run)",
+            f"{_CSHUFFLE}: MRepeat, NRepeat"],
     accepts=[{**_OWN, "epilogue": "default"}],
     rejects=[{**_OWN, "epilogue": "default", "tile_n": 96}],
 )  # fmt: skip
 def weights_cover_tile(c: GemmQuantities) -> BoolExpr:
     """The block tile is a multiple of waves and warp tiles with the default epilogue, too.
 
-    Why: the pipeline truncates, and only the CShuffle epilogue goes over the whole tile after it.
+    Why: the pipeline truncates, and only the CShuffle epilogue goes over the whole tile after it,
+    which in 2025.11 takes permuted columns from registers, and truncates as well.
 
     Fix: use another tile or fewer waves.
     """

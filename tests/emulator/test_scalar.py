@@ -243,6 +243,9 @@ def test_literals_that_newer_disassemblers_mark() -> None:
     ("s_bitset1_b32 s8, s10", 35, 0, 15, 0), ("s_bitset0_b32 s8, s10", 1, 0, 5, 0),
     ("s_cmpk_gt_i32 s10, 0xffff", 0, 0, 7, 1), ("s_cmpk_gt_u32 s10, 0xffff", 0x10000, 0, 7, 1),
     ("s_cmpk_eq_u32 s10, 0xffff", 0xFFFF, 0, 7, 1),
+    # of gfx12: the logarithm and square root of 4, the roots and powers of 0.25 and 2
+    ("v_s_log_f32 s8, s10", 0x40800000, 1, 0x40000000, 1), ("v_s_sqrt_f32 s8, s10", 0x40800000, 1, 0x40000000, 1),
+    ("v_s_rsq_f32 s8, s10", 0x3E800000, 0, 0x40000000, 0), ("v_s_exp_f32 s8, s10", 0x40000000, 0, 0x40800000, 0),
 ])  # fmt: skip
 def test_constants_carries_and_bits(text: str, s10: int, scc: int, s8: int, after: int) -> None:
     bench = Bench(text).s(8, 7).s(10, s10)

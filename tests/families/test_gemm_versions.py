@@ -21,6 +21,9 @@ SQUARE = {"warp_tile_m": 16, "warp_tile_n": 16}
 SHUFFLED = {"variant": "preshuffle", **TWO, "pipeline": "preshufflev2"}
 NARROW = {"tile_m": 4, "tile_n": 64, "tile_k": 16, "wave_m": 1, "wave_n": 1, "warp_tile_m": 4,
           "warp_tile_n": 64}  # fmt: skip
+PERMUTED = {"epilogue": "cshuffle", "permute_n": True, "dtype": "bf16", "dtype_c": "fp16",
+            "tile_n": 64, "tile_k": 128, "wave_m": 1, "wave_n": 1, "warp_tile_m": 16,
+            "warp_tile_n": 16, "warp_tile_k": 32}  # fmt: skip
 MI400 = {"arch": "gfx1250", "dtype": "fp8", "tile_k": 128, **SQUARE}
 
 
@@ -157,6 +160,11 @@ def test_one_buffer_of_weights_is_used_as_two() -> None:
         ("preshuffle", {"tile_n": 96}, ["GEMM047"]),
         ("preshuffle", {"tile_m": 32}, ["GEMM047", "TILE001"]),
         ("preshuffle", {"tile_n": 32}, ["GEMM047", "TILE002"]),
+        # so do permuted columns, and rows that one vector of a lane stores
+        ("preshuffle", {**PERMUTED, "tile_n": 96, "wave_n": 4}, ["GEMM047"]),
+        ("preshuffle", {**PERMUTED, "tile_m": 96, "wave_m": 4, "dtype_c": "fp32"}, ["GEMM047"]),
+        ("preshuffle", {**PERMUTED, "tile_m": 96, "wave_m": 4}, ["GEMM047", "TILE001"]),
+        ("preshuffle", {**PERMUTED, "tile_m": 96, "wave_m": 4, "permute_n": False}, ["TILE001"]),
         # scales of blocks of B cover columns
         ("bquant", {"tile_m": 96}, ["GEMM047"]),
         ("bquant", {"tile_n": 96}, ["GEMM047", "TILE002"]),

@@ -24,6 +24,7 @@ from ckrules.emulator.ops.scalar_opcode import (
     overflows,
 )
 from ckrules.emulator.ops.vector_masks import carried
+from ckrules.emulator.ops.vector_real import REALS
 from ckrules.emulator.wave import Cohort
 
 _SCC, _OLD = "scc", "old"
@@ -90,7 +91,10 @@ _ROWS: dict[str, ScalarOpcodeRow] = {
     "s_mulk_i32": ScalarOpcodeRow(I32, (SHORT, I32), lambda a, old: old * a, None, (_OLD,)),
     "s_addc_u32": _with_carry(1),
     "s_subb_u32": _with_carry(-1),
-    "v_s_rcp_f32": ScalarOpcodeRow(F32, (F32,), lambda a: np.float32(1) / a),
+    **{
+        f"v_s_{name}_f32": ScalarOpcodeRow(F32, (F32,), REALS[f"v_{name}_f32"].compute)
+        for name in ("exp", "log", "rcp", "rsq", "sqrt")
+    },
 }
 
 
