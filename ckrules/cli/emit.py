@@ -152,7 +152,7 @@ def emit(
         form = forms.point_format(listing.name)
         output = binary_output if form.BINARY else text_output
         with output(listing.output) as stream:
-            form.write(counted(), fields, stream)
+            stream.writelines(form.pieces(counted(), fields))
             stream.flush()
     return written
 
