@@ -14,7 +14,7 @@ from ckrules.engine.restrictions import held_condition
 from ckrules.explore.choice import FieldChoice
 from ckrules.explore.subject import Subject
 from ckrules.output import points as forms
-from ckrules.output.columns import NAME, Columns, factor
+from ckrules.output.columns import NAME, Columns, first_rows, with_version
 from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import word
 
@@ -51,10 +51,10 @@ def export(subject: Subject, choice: FieldChoice, form: str, n: int) -> Export:
         raise UsageError("the points of this space have no names: choose another form")
     space = subject.space_of(choice)
     columns = Columns(subject.region.book, (NAME,) if form == "names" else None)
-    tables = _first(space.columns(min(n, _CHUNK)), n)
-    chunks = columns.chunks(tables, space.domains)
-    if form == "jsonl" and subject.kernels:  # with the version, as `ckrules enumerate` writes them
-        chunks = ({**c, "ck": factor([subject.books.ck] * _rows(c))} for c in chunks)
+    tables = first_rows(space.columns(min(n, _CHUNK)), n)
+    chunks: Iterator[Mapping[str, Any]] = columns.chunks(tables, space.domains)
+    if form == "jsonl" and subject.kernels:  # as `ckrules enumerate` writes them
+        chunks = (with_version(c, subject.books.ck) for c in chunks)
     kind = forms.point_format(form)
     if kind.BINARY:
         _needs_pyarrow()
@@ -71,18 +71,6 @@ def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
 def _needs_pyarrow() -> None:
     if find_spec("pyarrow") is None:
         raise UsageError("Parquet needs pyarrow: pip install 'ckrules[parquet]', or choose jsonl")
-
-
-def _rows(chunk: Mapping[str, Any]) -> int:
-    return len(next(iter(chunk.values())))
-
-
-def _first(tables: Iterator[dict[str, Any]], n: int) -> Iterator[Mapping[str, Any]]:
-    for table in tables:
-        yield table if _rows(table) <= n else {k: c[:n] for k, c in table.items()}
-        n -= _rows(table)
-        if n <= 0:
-            return
 
 
 def forms_of(subject: Subject) -> Mapping[str, str]:
