@@ -6,7 +6,9 @@ schema can.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import Any
 
 from ckrules.arch import CK_VERSIONS
@@ -18,7 +20,6 @@ from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.kernels.families import family_of
 from ckrules.readers.json_text import LISTS
-from ckrules.readers.space_schema import spaces
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 JsonSchema = dict[str, Any]
@@ -130,6 +131,22 @@ def settings() -> JsonSchema:
         "properties": keys,
         "additionalProperties": False,
     }
+
+
+def spaces() -> JsonSchema:
+    """The schema of files that describe a space, which ``ckrules count FILE`` reads.
+
+    It says the forms and the kinds of values. Whether restrictions can be read, names are declared
+    once, and a cache's configurations have declared values, `ckrules.readers.space_file` says.
+
+    >>> from jsonschema import Draft202012Validator as Validator
+    >>> schema = Validator(spaces())
+    >>> schema.is_valid({"tile_m": [16, 32]}), schema.is_valid({"tile_m": 16})
+    (True, False)
+    """
+    text = files("ckrules.readers").joinpath("space_schema.json").read_text(encoding="utf-8")
+    found: JsonSchema = json.loads(text)
+    return found
 
 
 FIXED: Mapping[str, Callable[[], JsonSchema]] = {"settings": settings, "spaces": spaces}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.once import option
-from ckrules.cli.options import F, Seconds
+from ckrules.cli.options import F, Seconds, gathered
 from ckrules.cli.output import text_output
 from ckrules.cli.request import Request
 from ckrules.engine.expr.printer import literal
@@ -159,15 +158,8 @@ class Writer:
                 stream.writelines(f"{visible(line)}\n" for line in lines)
 
 
-def answer_options(function: F) -> F:
-    """``--format`` and ``-o``, given to the command as one `Writer`."""
-
-    @output_options(TEXT)
-    @functools.wraps(function)
-    def wrapped(*args: Any, form: str, output: str | None, **rest: Any) -> Any:
-        return function(*args, write=Writer(form, output), **rest)
-
-    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
+#: ``--format`` and ``-o``, given to the command as one `Writer`.
+answer_options = gathered("write", Writer, output_options(TEXT))
 
 
 def timeout_option(seconds: int) -> Callable[[F], F]:

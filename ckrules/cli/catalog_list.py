@@ -13,7 +13,6 @@ from ckrules.cli.emit import (
     several_gpus,
     show_table,
     wanted_fields,
-    with_version,
 )
 from ckrules.cli.request import Request
 from ckrules.cli.terminal import note
@@ -80,8 +79,8 @@ class CatalogList:
                 show_table(chunk, listing, "", str(rows[0]["variant"]))
         else:
             family = groups[0][0] if groups else self.catalog.family.name
-            said = with_version(chunks, listing, self.request.books.ck)
-            emit(said, self._columns(family, listing).fields, listing, len(points))
+            fields = self._columns(family, listing).fields
+            emit(chunks, fields, listing, len(points), self.request.books.ck)
         if not quiet:
             note(self._summary(points))
         return 0

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ckrules.cli.answers import Writer, answer_options
 from ckrules.cli.once import option
-from ckrules.cli.options import F, OneOf, Seconds, Words, arch_file_option, books_of
+from ckrules.cli.options import OneOf, Seconds, Words, arch_file_option, books_of, gathered
 from ckrules.cli.terminal import note
 from ckrules.kernels.books import Books
 from ckrules.support import folders
@@ -92,82 +91,79 @@ def _families() -> list[str]:
     return families(Books())
 
 
-def certify_options(function: F) -> F:
-    """What is certified and how, given to the command as one `CertifySetup`."""
+def _setup(
+    inputs: tuple[str, ...],
+    arch: str,
+    ck: str | None,
+    arch_files: tuple[str, ...],
+    family: str | None,
+    variant: tuple[str, ...] | None,
+    where: tuple[str, ...],
+    count: int,
+    seed: int,
+    timeout: float,
+    compiler: str | None,
+    ck_include: str | None,
+    record: str | None,
+    store: str | None,
+    write: Writer,
+) -> CertifySetup:
+    from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 
-    @click.argument("inputs", nargs=-1)
-    @option("--arch", required=True, metavar="GPU", help="The GPU to compile for.")
-    @option("--ck", metavar="VERSION", help="CK headers. [those of --ck-include, else 2025.11]")
-    @arch_file_option
-    @option(
+    extra = [Path(p) for p in arch_files]
+    books = books_of(ck, None, extra, ck_include)
+    if ck is None and books.tree is None:
+        books = Books("2025.11", None, extra)  # that of the toolchain
+    if books.tree is not None:
+        ck_include = str(books.tree.include)
+    gpu = gpu_of(books, arch)
+    points = points_of(inputs, books, gpu.name)
+    choice = CertifyChoice(books, gpu, variant or (), family, points, where, count, seed)
+    return CertifySetup(choice, compiler, ck_include, timeout, write, record, store)
+
+
+#: What is certified and how, given to the command as one `CertifySetup`.
+certify_options = gathered(
+    "setup",
+    _setup,
+    click.argument("inputs", nargs=-1),
+    option("--arch", required=True, metavar="GPU", help="The GPU to compile for."),
+    option("--ck", metavar="VERSION", help="CK headers. [those of --ck-include, else 2025.11]"),
+    arch_file_option,
+    option(
         "--family",
         type=OneOf(_families, "family that can be certified"),
         metavar="NAME",
         help="Kind of kernel, where no variant says it [conv].",
-    )
-    @option("--variant", type=Words(_variants), help="Variants of one family. [all of the family]")
-    @option(
+    ),
+    option("--variant", type=Words(_variants), help="Variants of one family. [all of the family]"),
+    option(
         "--where", multiple=True, metavar="EXPR", help="Draw only where this holds. Repeatable."
-    )
-    @option(
+    ),
+    option(
         "-n",
         "--limit",
         "count",
         default=100,
         type=click.IntRange(1, 100_000),
         help="Maximum number of configurations [100].",
-    )
-    @option("--seed", default=0, help="The same seed draws the same configurations. [0]")
-    @option("--timeout", default=600.0, type=Seconds(), help="Per configuration. [600]")
-    @option("--compiler", metavar="NAME", help="A compiler by name. [first that knows the GPU]")
-    @option(
+    ),
+    option("--seed", default=0, help="The same seed draws the same configurations. [0]"),
+    option("--timeout", default=600.0, type=Seconds(), help="Per configuration. [600]"),
+    option("--compiler", metavar="NAME", help="A compiler by name. [first that knows the GPU]"),
+    option(
         "--ck-include",
         metavar="DIR",
         help="A CK include folder. [CKRULES_CK_INCLUDE, settings, else make toolchain's]",
-    )
-    @option(
+    ),
+    option(
         "--record",
         metavar="FILE",
         help="Add the counts to a file of evidence. [of a given tree: one in the user's data]",
-    )
-    @option("--store", metavar="FILE", help="Where verdicts are kept. [in the user's cache]")
-    @answer_options
-    @functools.wraps(function)
-    def wrapped(
-        *args: Any,
-        inputs: tuple[str, ...],
-        arch: str,
-        ck: str | None,
-        arch_files: tuple[str, ...],
-        family: str | None,
-        variant: tuple[str, ...] | None,
-        where: tuple[str, ...],
-        count: int,
-        seed: int,
-        timeout: float,
-        compiler: str | None,
-        ck_include: str | None,
-        record: str | None,
-        store: str | None,
-        write: Writer,
-        **rest: Any,
-    ) -> Any:
-        from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
-
-        extra = [Path(p) for p in arch_files]
-        books = books_of(ck, None, extra, ck_include)
-        if ck is None and books.tree is None:
-            books = Books("2025.11", None, extra)  # that of the toolchain
-        if books.tree is not None:
-            ck_include = str(books.tree.include)
-        gpu = gpu_of(books, arch)
-        points = points_of(inputs, books, gpu.name)
-        choice = CertifyChoice(books, gpu, variant or (), family, points, where, count, seed)
-        setup = CertifySetup(choice, compiler, ck_include, timeout, write, record, store)
-        return function(*args, setup=setup, **rest)
-
-    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
-
+    ),
+    option("--store", metavar="FILE", help="Where verdicts are kept. [in the user's cache]"),
+    answer_options,
+)
 
 #: How many compilers or kernels run at once.
 jobs_option = option(

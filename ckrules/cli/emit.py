@@ -116,43 +116,35 @@ def wanted_fields(listing: ListingOptions) -> tuple[str, ...] | None:
     return listing.fields
 
 
-def with_version(
-    chunks: Iterable[Mapping[str, Any]], listing: ListingOptions, ck: str
-) -> Iterator[Mapping[str, Any]]:
-    """The chunks; in JSON of all fields with the CK version, which other commands then take.
-
-    An empty version is left out.
-    """
-    from ckrules.output.columns import factor
-
-    said = listing.name in ("json", "jsonl") and listing.fields is None and bool(ck)
-    for chunk in chunks:
-        rows = len(next(iter(chunk.values())))
-        yield {**chunk, "ck": factor([ck] * rows)} if said else chunk
-
-
 def emit(
     chunks: Iterable[Mapping[str, Any]],
     fields: Mapping[str, str],
     listing: ListingOptions,
     total: int | None,
+    ck: str = "",
 ) -> int:
-    """Writes the chunks and returns the number of points."""
+    """Writes the chunks and returns the number of points.
+
+    JSON of all fields gets the CK version, which other commands then take, unless it is empty.
+    """
+    from ckrules.output.columns import rows_of, with_version
+
+    versioned = ck and listing.name in ("json", "jsonl") and listing.fields is None
     written = 0
     with progress("points", total, beside=not listing.kept) as bar:
 
         def counted() -> Iterator[Mapping[str, Any]]:
             nonlocal written
             for chunk in chunks:
-                rows = len(next(iter(chunk.values())))
+                rows = rows_of(chunk)
                 written += rows
-                yield chunk
+                yield with_version(chunk, ck) if versioned else chunk
                 bar.advance(rows)
 
         form = forms.point_format(listing.name)
         output = binary_output if form.BINARY else text_output
         with output(listing.output) as stream:
-            form.write(counted(), fields, stream)
+            stream.writelines(form.pieces(counted(), fields))
             stream.flush()
     return written
 

@@ -325,21 +325,16 @@ def tell_tree(books: Books, tree: CkTree | None) -> None:
         note(f"note: {tree.note}")
 
 
-def rule_options(function: F) -> F:
-    """``--ck``, ``--profile`` and ``--arch-file``, given to the command as one `Books`.
+def _books(ck: str | None, profile: str | None, arch_files: Sequence[str]) -> Books:
+    return books_of(ck, profile, [Path(p) for p in arch_files])
 
-    Where ``--ck`` is not said, the environment and the project's settings say which version, or
-    which tree.
-    """
 
-    @option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 or 2026.09 (default).")
-    @option("--profile", metavar="NAME", help="Rule set (default: legal).")
-    @arch_file_option
-    @functools.wraps(function)
-    def wrapped(
-        *args: Any, ck: str | None, profile: str | None, arch_files: tuple[str, ...], **rest: Any
-    ) -> Any:
-        books = books_of(ck, profile, [Path(p) for p in arch_files])
-        return function(*args, books=books, **rest)
-
-    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
+#: ``--ck``, ``--profile`` and ``--arch-file``, given to the command as one `Books`. Where ``--ck``
+#: is not said, the environment and the project's settings say which version, or which tree.
+rule_options = gathered(
+    "books",
+    _books,
+    option("--ck", metavar="VERSION", help="CK headers: 2025.11, 2026.06 or 2026.09 (default)."),
+    option("--profile", metavar="NAME", help="Rule set (default: legal)."),
+    arch_file_option,
+)

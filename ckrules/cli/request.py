@@ -17,6 +17,7 @@ from ckrules.cli.options import (
     OneOf,
     ParamType,
     Words,
+    gathered,
     known_archs,
     known_fields,
     known_values,
@@ -452,31 +453,30 @@ def space_options(function: F) -> F:
     return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
 
 
-def file_argument(function: F) -> F:
-    """``[FILE]`` of a command with `space_options`, which come before it: a space of a file."""
-
-    @click.argument("file", metavar="[FILE]", required=False)
-    @functools.wraps(function)
-    def wrapped(*args: Any, request: Request, file: str | None, **rest: Any) -> Any:
-        asked = request if file is None else request.of_file(file)
-        return function(*args, request=asked, **rest)
-
-    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
+def _of_file(request: Request, file: str | None) -> Request:
+    return request if file is None else request.of_file(file)
 
 
-def distinct_option(function: F) -> F:
-    """``--distinct`` of a command with `space_options`, which come before it."""
+#: ``[FILE]`` of a command with `space_options`, which come before it: a space of a file.
+file_argument = gathered(
+    "request", _of_file, click.argument("file", metavar="[FILE]", required=False)
+)
 
-    @option(
+
+def _of_each_code(request: Request, distinct: bool) -> Request:
+    return request.distinct() if distinct else request
+
+
+#: ``--distinct`` of a command with `space_options`, which come before it.
+distinct_option = gathered(
+    "request",
+    _of_each_code,
+    option(
         "--distinct",
         is_flag=True,
         help="Of configurations that make the same device code, only one.",
-    )
-    @functools.wraps(function)
-    def wrapped(*args: Any, request: Request, distinct: bool, **rest: Any) -> Any:
-        return function(*args, request=request.distinct() if distinct else request, **rest)
-
-    return wrapped  # type: ignore[return-value]  # `wraps` keeps the signature
+    ),
+)
 
 
 def _request(options: dict[str, Any]) -> Request:

@@ -24,6 +24,7 @@ from ckrules.device.interface import (
 from ckrules.device.jobs import Job, LaunchableKernel, Phase, RunOutcome, RunStatus
 from ckrules.kernels.families import problems_of
 from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ class Runner:
     phase: Watcher = lambda _: None
     lost: bool = False
     """Whether a kernel broke the device, so that no further job can run."""
-    _known: dict[tuple[Any, ...], ProblemData] = field(default_factory=dict)
+    _known: Recent[tuple[Any, ...], ProblemData] = field(default_factory=lambda: Recent(4))
     _events: list[Any] = field(default_factory=list)
 
     def run(self, job: Job) -> RunOutcome:
@@ -115,18 +116,15 @@ class Runner:
             self.device.announce(
                 LaunchContext(job.name, config, job.problem, places, memory.sizes, whole, adds)
             )
-            self.phase(Phase.LAUNCH)
-            carry_out(self.device, module, steps)
-            self.device.synchronize()
-            self.phase(Phase.COMPARE)
 
-            def again() -> None:
+            def launch() -> None:
                 self.phase(Phase.LAUNCH)
                 carry_out(self.device, module, steps)
                 self.device.synchronize()
                 self.phase(Phase.COMPARE)
 
-            outcome = _observed(self.device, _judged(tensors, known, memory, again, steps))
+            launch()
+            outcome = _observed(self.device, _judged(tensors, known, memory, launch, steps))
             timed = job.repeat >= 1 and self.device.info.has_clock
             if outcome.status is not RunStatus.OK or not timed:
                 return outcome
@@ -139,8 +137,6 @@ class Runner:
 
         key = (variant, tensors.key())
         if key not in self._known:
-            while len(self._known) >= 4:
-                del self._known[next(iter(self._known))]
             data = samples(tensors)
             bits = {t.name: to_memory(t, data[t.name]).tobytes() for t in inputs(tensors)}
             self._known[key] = ProblemData(bits, expected(tensors, data))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import queue
 import shlex
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from ckrules.engine.expr.printer import to_text
@@ -16,7 +14,7 @@ from ckrules.engine.restrictions import held_condition
 from ckrules.explore.choice import FieldChoice
 from ckrules.explore.subject import Subject
 from ckrules.output import points as forms
-from ckrules.output.columns import NAME, Columns, factor
+from ckrules.output.columns import NAME, Columns, first_rows, with_version
 from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import word
 
@@ -25,7 +23,7 @@ FORMS = {"names": "txt", "jsonl": "jsonl", "parquet": "parquet"}
 USUAL, MOST = 10_000, 1_000_000
 """How many kernels a file has where no number is said, and at most."""
 
-_CHUNK = 1 << 13
+_CHUNK, _LINES = 1 << 13, 1 << 10
 _LISTED = ("variant", "arch", "dtype", "ndim", "layout")
 
 
@@ -53,118 +51,26 @@ def export(subject: Subject, choice: FieldChoice, form: str, n: int) -> Export:
         raise UsageError("the points of this space have no names: choose another form")
     space = subject.space_of(choice)
     columns = Columns(subject.region.book, (NAME,) if form == "names" else None)
-    tables = _first(space.columns(min(n, _CHUNK)), n)
-    chunks = columns.chunks(tables, space.domains)
-    if form == "jsonl" and subject.kernels:  # with the version, as `ckrules enumerate` writes them
-        chunks = ({**c, "ck": factor([subject.books.ck] * _rows(c))} for c in chunks)
-    if forms.point_format(form).BINARY:
+    tables = first_rows(space.columns(min(n, _CHUNK)), n)
+    chunks: Iterator[Mapping[str, Any]] = columns.chunks(tables, space.domains)
+    if form == "jsonl" and subject.kernels:  # as `ckrules enumerate` writes them
+        chunks = (with_version(c, subject.books.ck) for c in chunks)
+    kind = forms.point_format(form)
+    if kind.BINARY:
         _needs_pyarrow()
     begun = [c for c in (next(chunks, None),) if c is not None]  # what is wrong is said at once
-    pieces = _Pieces(form, chain(begun, chunks), columns.fields)
-    return Export(f"kernels.{FORMS[form]}", iter(pieces))
+    pieces = kind.pieces(chain(begun, chunks), columns.fields)
+    return Export(f"kernels.{FORMS[form]}", pieces if kind.BINARY else _encoded(pieces))
+
+
+def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
+    while some := "".join(islice(lines, _LINES)):
+        yield some.encode()
 
 
 def _needs_pyarrow() -> None:
     if find_spec("pyarrow") is None:
         raise UsageError("Parquet needs pyarrow: pip install 'ckrules[parquet]', or choose jsonl")
-
-
-def _rows(chunk: Mapping[str, Any]) -> int:
-    return len(next(iter(chunk.values())))
-
-
-def _first(tables: Iterator[dict[str, Any]], n: int) -> Iterator[Mapping[str, Any]]:
-    for table in tables:
-        yield table if _rows(table) <= n else {k: c[:n] for k, c in table.items()}
-        n -= _rows(table)
-        if n <= 0:
-            return
-
-
-class _StoppedError(Exception):
-    """Nobody reads the file any more."""
-
-
-class _Pieces:
-    """The bytes that a form writes, as an iterator: a thread writes some pieces ahead."""
-
-    def __init__(
-        self, form: str, chunks: Iterator[Mapping[str, Any]], fields: Mapping[str, str]
-    ) -> None:
-        self._form, self._chunks, self._fields = forms.point_format(form), chunks, fields
-        self._ready: queue.Queue[bytes | Exception | None] = queue.Queue(4)
-        self._stopped = threading.Event()
-
-    def __iter__(self) -> Iterator[bytes]:
-        threading.Thread(target=self._work, daemon=True).start()
-        try:
-            while (piece := self._ready.get()) is not None:
-                if isinstance(piece, Exception):
-                    raise piece
-                yield piece
-        finally:
-            self._stopped.set()
-
-    def _put(self, piece: bytes | Exception | None) -> None:
-        while not self._stopped.is_set():
-            try:
-                return self._ready.put(piece, timeout=0.5)
-            except queue.Full:
-                continue
-        raise _StoppedError
-
-    def _work(self) -> None:
-        try:
-            try:
-                sink: Any = _Sink(self._put, binary=self._form.BINARY)
-                self._form.write(self._chunks, self._fields, sink)
-                sink.flush()
-            except Exception as error:
-                if not isinstance(error, _StoppedError):
-                    self._put(error)
-            self._put(None)
-        except _StoppedError:
-            pass
-
-
-class _Sink:
-    closed = False
-
-    def __init__(self, put: Any, *, binary: bool) -> None:
-        self._put, self._binary, self._held = put, binary, bytearray()
-        self._at = 0
-
-    def write(self, text: Any) -> int:
-        data = bytes(text) if self._binary else text.encode()
-        self._held += data
-        self._at += len(data)
-        if len(self._held) > 1 << 16:
-            self.flush()
-        return len(text)
-
-    def writelines(self, texts: Any) -> None:
-        for text in texts:
-            self.write(text)
-
-    def tell(self) -> int:
-        return self._at
-
-    def flush(self) -> None:
-        if self._held:
-            self._put(bytes(self._held))
-            self._held.clear()
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.flush()
 
 
 def forms_of(subject: Subject) -> Mapping[str, str]:

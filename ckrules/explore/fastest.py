@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from ckrules.explore.choice import FieldChoice
 from ckrules.explore.subject import Subject
 from ckrules.support.errors import CkrulesError
+from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
     from ckrules.engine.rules.region import Region
@@ -93,7 +93,7 @@ class FastestSearches:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[int, str, int], FastestSearch] = OrderedDict()
+        self._kept: Recent[tuple[int, str, int], FastestSearch] = Recent(_KEPT)
 
     def of(self, subject: Subject, choice: FieldChoice, n: int) -> FastestSearch:
         """The search of the kernels under a choice, begun if it was not."""
@@ -103,12 +103,9 @@ class FastestSearches:
                 if other != key and not search.ended:  # nobody looks at it any more
                     search.stop()
                     del self._kept[other]
-            if key not in self._kept:
-                self._kept[key] = FastestSearch(subject.region_of(choice), subject.books, n)
-            self._kept.move_to_end(key)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-            return self._kept[key]
+            if (found := self._kept.get(key)) is None:
+                found = self._kept[key] = FastestSearch(subject.region_of(choice), subject.books, n)
+            return found
 
     def close(self) -> None:
         """Ends what is under way."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +24,7 @@ from ckrules.engine.space import Space
 from ckrules.explore.choice import FieldChoice
 from ckrules.kernels.books import Books
 from ckrules.support.errors import HardSpaceWarning, NeverTrueWarning, UsageError
+from ckrules.support.recent import Recent
 from ckrules.support.visible import visible
 
 _KEPT = 8  # conditions whose compiled parts are kept
@@ -80,7 +80,7 @@ class Subject:
         self.options, self.results = options, results
         self.space = region.space
         self._lock = threading.Lock()
-        self._parts: OrderedDict[str, _Part] = OrderedDict()
+        self._parts: Recent[str, _Part] = Recent(_KEPT)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HardSpaceWarning)  # few points are listed quickly
             self._whole = _Part(self.space, facets(self.space.compile()), ())
@@ -178,18 +178,15 @@ class Subject:
         if not where:
             return self._whole
         with self._lock:
-            if where in self._parts:
-                self._parts.move_to_end(where)
-                return self._parts[where]
+            if (known := self._parts.get(where)) is not None:
+                return known
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
                 space = self.space.where(where)
                 found = self._facets(space)
             remarks = [str(w.message) for w in seen if issubclass(w.category, NeverTrueWarning)]
-            self._parts[where] = _Part(space, found, tuple(dict.fromkeys(remarks)))
-            while len(self._parts) > _KEPT:
-                self._parts.popitem(last=False)
-            return self._parts[where]
+            made = self._parts[where] = _Part(space, found, tuple(dict.fromkeys(remarks)))
+            return made
 
     def _facets(self, space: Space) -> Facets | ListedFacets | DrawnFacets:
         """The counts of a part of the space; estimates where it is not compiled as a whole."""

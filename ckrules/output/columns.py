@@ -99,6 +99,26 @@ class Columns:
         return {f: known[f] for f in self.fields}
 
 
+def rows_of(table: Mapping[str, Any]) -> int:
+    """How many rows a table of columns has."""
+    return len(next(iter(table.values())))
+
+
+def first_rows(tables: Iterable[Mapping[str, Any]], n: int) -> Iterator[Mapping[str, Any]]:
+    """Tables of columns or codes up to their ``n``-th row."""
+    for table in tables:
+        rows = rows_of(table)
+        yield table if rows <= n else {name: c[:n] for name, c in table.items()}
+        n -= rows
+        if n <= 0:
+            return
+
+
+def with_version(chunk: Mapping[str, Column], ck: str) -> Mapping[str, Column]:
+    """A chunk with the CK version, which other commands take."""
+    return {**chunk, "ck": factor([ck] * rows_of(chunk))}
+
+
 def factor(rows: Sequence[Any]) -> Column:
     """The column of these rows.
 
@@ -119,7 +139,7 @@ def names(columns: Mapping[str, Column], style: str | None = None) -> list[str]:
 
 def _evaluate(nodes: Mapping[str, Expr], whole: Mapping[str, Column]) -> dict[str, Column]:
     """Derived quantities for every row; None where one is undefined."""
-    size = len(next(iter(whole.values()))) if whole else 0
+    size = rows_of(whole) if whole else 0
 
     def column(name: str) -> Any:
         return encode(whole[name].values)[whole[name].codes]

@@ -78,7 +78,8 @@ def write_parquet(
         raise UsageError("a count is more than Parquet's integers hold: choose --format csv")
     values = [] if groups is None else [[key[i] for key, _ in groups] for i in range(len(by))]
     named = dict(zip(by if groups is not None else (), values, strict=True)) | {"count": counts}
-    parquet.write([{n: factor(v) for n, v in named.items()}], _sorts(named), stream)
+    columns = {n: factor(v) for n, v in named.items()}
+    stream.writelines(parquet.pieces([columns], _sorts(named)))
 
 
 def _sorts(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:

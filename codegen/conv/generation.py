@@ -8,11 +8,80 @@ from typing import Any
 
 from ckrules.codegen.ck_options import CkOption, stores_products
 from ckrules.codegen.conv import cpp_names as words
-from ckrules.codegen.conv import probe
-from ckrules.codegen.conv.entries import entries
 from ckrules.codegen.conv.model import ConvModel, GroupedConvModel
+from ckrules.codegen.entries import MAIN, TemplateEntry, tails
+from ckrules.codegen.probing import Point, geometry, integer, pick, text, truth
+from ckrules.codegen.render import cpp
 from ckrules.engine.expr import Value
-from ckrules.support.errors import unknown
+from ckrules.support.errors import UsageError, unknown
+
+
+def entries(
+    ck: str, point: Mapping[str, Value], stages: int, adds: bool
+) -> tuple[TemplateEntry, ...]:
+    """The entries of a kernel's device object, the most used first.
+
+    Args:
+        stages: Block tiles that the pipeline ``mem`` has under way (`mem_stages` of the rules).
+        adds: Whether the kernel can add results to memory (`adds_atomically` of the rules); of
+            CK 2025.11 only backward weight does, where a sum is split.
+    """
+    if ck != "2025.11":
+        return (MAIN,)
+    splits = adds and point["variant"] == "bwd_weight"
+    operations = ("set", "atomic_add") if splits else ("set",)
+    return tuple(
+        TemplateEntry(f"{'hot' if hot else 'cold'}_{tail.lower()}_{op}", hot, tail, op)
+        for op in operations
+        for hot, tail in tails(str(point["pipeline"]), stages)
+    )
+
+
+CK = "2025.11"
+"""The release that the template is written against."""
+
+
+def _scheduler(point: Point) -> str:
+    pick(point, "scheduler", words.SCHEDULERS)
+    return words.problem_scheduler(CK, text(point, "pipeline"), text(point, "scheduler"))
+
+
+def values(point: Point) -> dict[str, Any]:
+    """The values of the template's names for a point.
+
+    Raises:
+        UsageError: For a point that lacks a field.
+        UnknownNameError: For a word that the headers have no name for, with near matches.
+    """
+    element = pick(point, "dtype", words.ELEMENTS)
+    direction = pick(point, "variant", words.DIRECTIONS)
+    ndim = integer(point, "ndim")
+    if ndim not in (1, 2, 3):
+        raise UsageError(f"ndim is {ndim} where a convolution has 1, 2 or 3 spatial dimensions")
+    pick(point, "epilogue", words.EPILOGUES)
+    return {
+        "elem": element,
+        "stored": words.ELEMENTS["fp32"] if truth(point, "two_stage") else element,
+        **geometry(point),
+        "vectors": [integer(point, f"vector_{d}") for d in "abc"],
+        "pads": [cpp(truth(point, f"pad_{d}")) for d in "mnk"],
+        "ndim": ndim,
+        "layouts": pick(point, "layout", words.LAYOUTS),
+        "specialization": pick(point, "specialization", words.SPECIALIZATIONS),
+        "groups": integer(point, "num_groups_to_merge"),
+        "wave_groups": integer(point, "num_wave_groups"),
+        "split_image": cpp(truth(point, "split_image")),
+        "explicit_gemm": truth(point, "explicit_gemm"),
+        "double_smem_buffer": cpp(truth(point, "double_smem_buffer")),
+        "streamk": pick(point, "streamk", {"off": "", **words.REDUCTIONS}),
+        "persistent": cpp(truth(point, "streamk_persistent")),
+        "scheduler": _scheduler(point),
+        "pipeline": pick(point, "pipeline", words.PIPELINES[CK]).cls,
+        "epilogue": point["epilogue"],
+        "kernel": direction.kernel,
+        "direction": direction.short,
+    }
+
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -75,7 +144,7 @@ class ConvGeneration(GroupedConvGeneration):
         *("lds_bytes", "wave_size", "threads", "launch_threads"),
         *("adds_atomically", "mem_stages", "launch_blocks"),
     )
-    probe_values = staticmethod(probe.values)
+    probe_values = staticmethod(values)
 
     def kernel(
         self, point: Mapping[str, Value], name: str, ck: str, quantities: Mapping[str, Any]
@@ -100,7 +169,7 @@ class ConvGeneration(GroupedConvGeneration):
 
     def probe(self, ck: str) -> str | None:
         """The release whose headers can be had."""
-        return probe.TEMPLATE if ck == probe.CK else None
+        return "probe_2025_11.cpp.j2" if ck == CK else None
 
 
 GENERATION = ConvGeneration()

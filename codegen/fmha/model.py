@@ -64,7 +64,7 @@ class AttentionModel(KernelModel):
     """The tensors of a point, but for one that may be left out."""
 
     words: Mapping[str, Any]
-    """The C++ words of its configuration (`ckrules.codegen.fmha.probe.words_of`)."""
+    """The C++ words of its configuration (`ckrules.codegen.fmha.generation.words_of`)."""
 
     @property
     def tensors(self) -> tuple[KernelOperand, ...]:

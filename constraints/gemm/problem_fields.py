@@ -34,16 +34,9 @@ STRIDED = ("standard", "multi_d", "preshuffle")
 
 #: A product that the baseline of the kernels accepts.
 BASELINE: Mapping[str, Value] = {
-    "M": 512,
-    "N": 512,
-    "K": 512,
-    "k_batch": 1,
-    "batch": 1,
-    "groups": 1,
-    "stride_a": 0,
-    "stride_b": 0,
-    "stride_c": 0,
-}
+    "M": 512, "N": 512, "K": 512, "k_batch": 1, "batch": 1, "groups": 1,
+    "stride_a": 0, "stride_b": 0, "stride_c": 0,
+}  # fmt: skip
 
 
 def fields() -> list[Expr]:
@@ -70,8 +63,8 @@ def values(problem: MatrixProduct) -> dict[str, Value]:
     return {**problem.sizes(), "groups": len(problem.groups), **strides}
 
 
-class GemmProblem(GemmQuantities):
-    """A GEMM configuration and a product."""
+class ProductSizes:
+    """The fields of a product."""
 
     M: IntExpr
     N: IntExpr
@@ -82,6 +75,10 @@ class GemmProblem(GemmQuantities):
     stride_a: IntExpr
     stride_b: IntExpr
     stride_c: IntExpr
+
+
+class GemmProblem(ProductSizes, GemmQuantities):
+    """A GEMM configuration and a product."""
 
     @cached_property
     def strided(self) -> BoolExpr:

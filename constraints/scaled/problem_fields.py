@@ -35,18 +35,9 @@ def fields() -> list[Expr]:
     ]
 
 
-class ScaledProblem(ScaledQuantities):
+class ScaledProblem(gemm.ProductSizes, ScaledQuantities):
     """A GEMM with scales and a product; sizes are those of other GEMMs."""
 
-    M: IntExpr
-    N: IntExpr
-    K: IntExpr
-    k_batch: IntExpr
-    batch: IntExpr
-    groups: IntExpr
-    stride_a: IntExpr
-    stride_b: IntExpr
-    stride_c: IntExpr
     experts: IntExpr
     topk: IntExpr
     widths: IntExpr

@@ -14,7 +14,7 @@ from ckrules.arch import load
 from ckrules.certify import probe
 from ckrules.certify.oracle import CompilerOracle
 from ckrules.codegen.fmha import cpp_names
-from ckrules.codegen.fmha_steps import probe as step_probe
+from ckrules.codegen.fmha_steps import generation as step_generation
 from ckrules.constraints.fmha import words
 from ckrules.constraints.fmha_steps import words as step_words
 from ckrules.constraints.fmha_steps.generator import AN_APPEND
@@ -136,7 +136,7 @@ def test_the_probe_takes_every_step_of_every_type(variant: str) -> None:
     for dtype in step_words.DTYPES:
         given = {"variant": variant, "dtype": dtype, "tile_s": 64, "tile_sk": 64, "tile_d": 128}
         baseline = book(variant, ck="2025.11").vocabulary.baseline
-        found = step_probe.words_of({**baseline, **given})
+        found = step_generation.words_of({**baseline, **given})
         assert found["variant"] == variant.removeprefix("fmha_")
 
 

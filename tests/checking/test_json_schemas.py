@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator as Validator
 
-from ckrules.checking.json_schemas import WHAT, settings
+from ckrules.checking.json_schemas import WHAT, settings, spaces
 from ckrules.checking.json_schemas import configurations as of_configurations
 from ckrules.kernels.books import Books
 from ckrules.readers.space_file import read_space
-from ckrules.readers.space_schema import spaces
 from ckrules.support.errors import UsageError
 from tests.cli.run import legal, run, write
 from tests.readers.test_space_forms import CACHE, T1

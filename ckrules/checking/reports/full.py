@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
@@ -14,6 +13,7 @@ from ckrules.kernels.standing import READ_ONLY, REFUTED, Standing, places
 from ckrules.readers.entries import Place
 from ckrules.support import opening
 from ckrules.support.ansi import BLUE, BOLD, GREEN, TINTS, painted
+from ckrules.support.recent import Recent
 from ckrules.support.visible import hyperlink, visible
 
 SHOWS_PROBLEMS = True
@@ -51,7 +51,7 @@ class Sources:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
-        self._kept: OrderedDict[str, list[str]] = OrderedDict()
+        self._kept: Recent[str, list[str]] = Recent(4)
 
     def line(self, place: Place) -> str | None:
         """The text of a place's line, None where the source cannot be read again."""
@@ -59,8 +59,6 @@ class Sources:
             return None
         if place.source not in self._kept:
             self._kept[place.source] = self._lines(place.source)
-            while len(self._kept) > 4:
-                self._kept.popitem(last=False)
         lines = self._kept[place.source]
         return lines[place.line - 1] if place.line <= len(lines) else None
 

@@ -19,7 +19,6 @@ from ckrules.cli.emit import (
     several_gpus,
     show_table,
     wanted_fields,
-    with_version,
 )
 from ckrules.cli.once import option
 from ckrules.cli.options import Shard, limit_option, quiet_option
@@ -129,15 +128,15 @@ class _Shown:
         limit = TABLE_ROWS if limit is None and listing.to_terminal else limit
         with waiting("counting the kernels"):
             tables = _tables(space, shard, limit) if spread is None else _spread(space, spread)
-        made = columns.chunks(tables, space.domains)
-        chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
+        chunks = columns.chunks(tables, space.domains)
         if listing.to_terminal:
             shown = _table(chunks, request, listing)
         else:
             most = spread if limit is None else limit
             seen = listing.kept and is_terminal(sys.stderr)
             total = _rows(space, shard, most) if seen else None
-            shown = emit(chunks, columns.fields, listing, total)
+            ck = "" if request.by_file else request.books.ck
+            shown = emit(chunks, columns.fields, listing, total, ck)
         if not request.by_file:
             self._tell(shown)
         return 0
@@ -149,12 +148,12 @@ class _Shown:
         variant = str(points[0]["variant"])
         columns = Columns(request.books.of(variant), wanted_fields(listing), listing.style)
         several_gpus(listing, {p["arch"] for p in points})
-        chunks = with_version([columns.of_points(points)], listing, request.books.ck)
+        chunk = columns.of_points(points)
         if listing.to_terminal:
-            show_table(next(chunks), listing, "", variant)
+            show_table(chunk, listing, "", variant)
             sys.stdout.flush()
         else:
-            emit(chunks, columns.fields, listing, len(points))
+            emit([chunk], columns.fields, listing, len(points), request.books.ck)
         self._tell(len(points), said)
         return 0
 
@@ -215,21 +214,14 @@ def _tables(
     space: Space, shard: tuple[int, int] | None, limit: int | None
 ) -> Iterator[Mapping[str, Any]]:
     """Tables of codes, of no more than ``limit`` rows in all; the first one is small."""
+    from ckrules.output.columns import first_rows
+
     if limit == 0:
         return iter(())
     chunk = 1 << 16 if limit is None else min(limit, 1 << 16)
     source = space if shard is None else space.shard(shard[0] - 1, shard[1])
     tables = source.columns(chunk)
-    return tables if limit is None else _cut(tables, limit)
-
-
-def _cut(tables: Iterator[Mapping[str, Any]], limit: int) -> Iterator[Mapping[str, Any]]:
-    for table in tables:
-        rows = len(next(iter(table.values())))
-        yield table if rows <= limit else {n: c[:limit] for n, c in table.items()}
-        limit -= rows
-        if limit <= 0:
-            return
+    return tables if limit is None else first_rows(tables, limit)
 
 
 def _table(chunks: Iterator[Mapping[str, Any]], request: Request, listing: ListingOptions) -> int:

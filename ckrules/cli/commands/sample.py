@@ -17,7 +17,6 @@ from ckrules.cli.emit import (
     several_gpus,
     show_table,
     wanted_fields,
-    with_version,
 )
 from ckrules.cli.once import option
 from ckrules.cli.options import limit_option, quiet_option
@@ -78,11 +77,10 @@ def command(
         with waiting("counting the kernels"):
             shown = min(n, space.count())
         made = columns.chunks((table for table, _ in space.sample_tables(n, seed)), space.domains)
-    chunks = with_version(made, listing, "" if request.by_file else request.books.ck)
     if listing.to_terminal and 0 < shown <= TABLE_ROWS * 10:
-        show_table(next(iter(chunks)), listing, "", request.variant)
+        show_table(next(made), listing, "", request.variant)
     else:
-        emit(chunks, columns.fields, listing, shown)
+        emit(made, columns.fields, listing, shown, "" if request.by_file else request.books.ck)
     if not quiet:
         drawn = f"{number(shown)} of {count(space.count(), 'configuration')}"
         note(f"{drawn} ({request.title()}){met}, seed {seed}")

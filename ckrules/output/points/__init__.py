@@ -1,13 +1,13 @@
 """Forms in which points are listed, one module each.
 
-A module has ``SUFFIXES``, ``BINARY`` and ``write(chunks, fields, stream)``; its name
-is the format's, and a new file here is found by itself.
+A module has ``SUFFIXES``, ``BINARY`` and ``pieces(chunks, fields)``; its name is the format's, and
+a new file here is found by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ckrules.support.submodules import submodule, submodules
 
@@ -21,10 +21,10 @@ class PointFormat(Protocol):
     SUFFIXES: tuple[str, ...]
     BINARY: bool
 
-    def write(
-        self, chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[Any]
-    ) -> None:
-        """Writes chunk after chunk; ``fields`` are names and sorts of the columns."""
+    def pieces(
+        self, chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str]
+    ) -> Iterator[Any]:
+        """The text or bytes of chunk after chunk; ``fields`` are names and sorts of columns."""
 
 
 def available() -> list[str]:

@@ -6,8 +6,8 @@ Words that a spreadsheet would take for formulas are changed: see `csv_cell`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
-from typing import IO
+import io
+from collections.abc import Iterable, Iterator, Mapping
 
 from ckrules.output.columns import Column
 from ckrules.support.visible import csv_cell
@@ -16,11 +16,14 @@ SUFFIXES = (".csv",)
 BINARY = False
 
 
-def write(
-    chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[str]
-) -> None:
-    """Writes header and rows."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(map(csv_cell, fields))
+def pieces(chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str]) -> Iterator[str]:
+    """Header and rows."""
+    yield _lines([map(csv_cell, fields)])
     for chunk in chunks:
-        writer.writerows(zip(*(c.texts(csv_cell) for c in chunk.values()), strict=True))
+        yield _lines(zip(*(c.texts(csv_cell) for c in chunk.values()), strict=True))
+
+
+def _lines(rows: Iterable[Iterable[str]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO
 
 from ckrules.output.columns import Column
 from ckrules.support.visible import json_text
@@ -12,12 +11,10 @@ SUFFIXES = (".jsonl", ".ndjson")
 BINARY = False
 
 
-def write(
-    chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[str]
-) -> None:
-    """Writes the objects."""
+def pieces(chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str]) -> Iterator[str]:
+    """The objects."""
     for chunk in chunks:
-        stream.writelines(f"{text}\n" for text in lines(chunk))
+        yield from (f"{text}\n" for text in lines(chunk))
 
 
 def lines(chunk: Mapping[str, Column]) -> Iterator[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import IO
+from collections.abc import Iterable, Iterator, Mapping
 
 from ckrules.output.columns import NAME, Column
 from ckrules.support.visible import visible
@@ -12,9 +11,7 @@ SUFFIXES = (".txt", ".names")
 BINARY = False
 
 
-def write(
-    chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[str]
-) -> None:
-    """Writes the column of names."""
+def pieces(chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str]) -> Iterator[str]:
+    """The column of names."""
     for chunk in chunks:
-        stream.writelines(f"{visible(name)}\n" for name in chunk[NAME].values)
+        yield from (f"{visible(name)}\n" for name in chunk[NAME].values)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import IO, Any
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ckrules.output.columns import Column
 from ckrules.support.errors import UsageError
@@ -12,10 +13,32 @@ SUFFIXES = (".parquet", ".pq")
 BINARY = True
 
 
-def write(
-    chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[bytes]
-) -> None:
-    """Writes one row group a chunk.
+class _Sink(io.RawIOBase):
+    """What has been written and not yet taken."""
+
+    def __init__(self) -> None:
+        self._held, self._at = bytearray(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        before = len(self._held)
+        self._held += data
+        self._at += len(self._held) - before
+        return len(self._held) - before
+
+    def tell(self) -> int:
+        return self._at
+
+    def taken(self) -> bytes:
+        held = bytes(self._held)
+        self._held.clear()
+        return held
+
+
+def pieces(chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str]) -> Iterator[bytes]:
+    """One row group a chunk.
 
     Raises:
         UsageError: Without pyarrow.
@@ -32,10 +55,13 @@ def write(
         "enum": pa.dictionary(pa.int32(), pa.string()),
     }  # fmt: skip
     schema = pa.schema([pa.field(name, types[sort]) for name, sort in fields.items()])
-    with pq.ParquetWriter(stream, schema) as writer:
+    sink = _Sink()
+    with pq.ParquetWriter(sink, schema) as writer:
         for chunk in chunks:
             arrays = [_array(pa, column, schema.field(n).type) for n, column in chunk.items()]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            yield sink.taken()
+    yield sink.taken()
 
 
 def _array(pa: Any, column: Column, kind: Any) -> Any:

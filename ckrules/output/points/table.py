@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import IO, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ckrules.output.columns import Column
 from ckrules.support.tables import line
@@ -13,17 +13,15 @@ SUFFIXES: tuple[str, ...] = ()
 BINARY = False
 
 
-def write(
-    chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str], stream: IO[str]
-) -> None:
-    """Writes a header and the rows; a column is as wide as its first chunk needs."""
+def pieces(chunks: Iterable[Mapping[str, Column]], fields: Mapping[str, str]) -> Iterator[str]:
+    """A header and the rows; a column is as wide as its first chunk needs."""
     widths: dict[str, int] = {}
     for chunk in chunks:
         if not widths:
             widths = {name: width(name, column) for name, column in chunk.items()}
-            stream.write(line(map(visible, fields), widths.values()) + "\n")
+            yield line(map(visible, fields), widths.values()) + "\n"
         rows = zip(*(c.texts(cell) for c in chunk.values()), strict=True)
-        stream.writelines(line(row, widths.values()) + "\n" for row in rows)
+        yield from (line(row, widths.values()) + "\n" for row in rows)
 
 
 def width(name: str, column: Column) -> int:

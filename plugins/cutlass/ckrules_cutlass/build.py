@@ -15,11 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.folder import ManifestEntry, manifests
+from ckrules.support import files
 from ckrules.support.errors import UsageError
 
 RESULTS = "cutlass-builds.jsonl"
@@ -121,13 +124,9 @@ def compiled(kernel: ManifestEntry, compiler: Nvcc, timeout: float) -> BuildLine
 
 def _keep(made: Path, target: Path) -> None:
     """Puts a file in its place, whole or not at all."""
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        shutil.copyfile(made, beside)
-        beside.chmod(0o755)
-        beside.replace(target)
+        files.replace(target, made.read_bytes(), mode=0o755)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise UsageError(f"{target}: cannot write: {error.strerror or error}") from None
 
 
@@ -161,16 +160,19 @@ def figures(said: str) -> tuple[int, int]:
     return spilled, registers
 
 
+def rows(place: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file of JSON lines; one that was cut off is left out."""
+    for text in place.read_text().splitlines() if place.exists() else ():
+        with suppress(ValueError):
+            yield json.loads(text)
+
+
 def lines(folder: Path) -> dict[str, BuildLine]:
     """What earlier builds of a folder came to, by kernel; a line that was cut off is left out."""
     found: dict[str, BuildLine] = {}
-    place = folder / RESULTS
-    for text in place.read_text().splitlines() if place.exists() else ():
-        try:
-            line = BuildLine(**json.loads(text))
-        except (ValueError, TypeError):
-            continue
-        found[line.name] = line
+    for row in rows(folder / RESULTS):
+        with suppress(TypeError):  # of another form
+            found[row["name"]] = BuildLine(**row)
     return found
 
 

@@ -28,6 +28,7 @@ from ckrules.device.session import RunOptions
 from ckrules.device.store import Runs
 from ckrules.support.processes import PipedProcess
 from ckrules_cutlass import build
+from ckrules_cutlass.build import rows
 from ckrules_cutlass.draw import ALIKE
 from ckrules_cutlass.timing import LOAD, PROBLEMS, serve
 
@@ -41,17 +42,6 @@ before the first problem, when libraries are read."""
 def alike(kernels: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """The kernels whose times are compared: legal, and of the same types."""
     return [k for k in kernels if k.legal and all(k.config[f] == v for f, v in ALIKE.items())]
-
-
-def rows(place: Path) -> list[dict[str, Any]]:
-    """The rows of a file of JSON lines; one that was cut off is left out."""
-    found = []
-    for text in place.read_text().splitlines() if place.exists() else ():
-        try:
-            found.append(json.loads(text))
-        except ValueError:
-            continue
-    return found
 
 
 class SpentError(Exception):

@@ -19,18 +19,9 @@ _STORES = "epilogue/collective/sm90_epilogue_tma_warpspecialized.hpp: can_implem
 _TILES: Mapping[str, Any] = {"schedule": "warpspecialized", "tile_n": 8}
 
 
-class HopperProblem(HopperGemm):
+class HopperProblem(problem_fields.ProductSizes, HopperGemm):
     """A kernel and a product."""
 
-    M: IntExpr
-    N: IntExpr
-    K: IntExpr
-    k_batch: IntExpr
-    batch: IntExpr
-    groups: IntExpr
-    stride_a: IntExpr
-    stride_b: IntExpr
-    stride_c: IntExpr
     baseline: Mapping[str, Value] = {**BASELINE, **problem_fields.BASELINE}
 
     @quantity

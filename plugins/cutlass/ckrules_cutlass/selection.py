@@ -12,7 +12,6 @@ import csv
 import ctypes
 import gzip
 import importlib
-import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,14 +47,9 @@ def table(name: str) -> list[dict[str, str]]:
 
 def measured(books: Books) -> list[MeasuredProblem]:
     """The times, as `ckrules evaluate` reads them."""
-    rows = table("times")
     with tempfile.TemporaryDirectory() as home:
         place = Path(home) / "times.csv"
-        text = io.StringIO()
-        out = csv.DictWriter(text, list(rows[0]))
-        out.writeheader()
-        out.writerows(rows)
-        place.write_text(text.getvalue())
+        place.write_bytes(gzip.decompress((DATA / "times.csv.gz").read_bytes()))
         return read(place, books, TARGETS[0].name, VARIANT)
 
 

@@ -64,13 +64,14 @@ def test_a_full_disk_is_said_of_the_file_that_was_to_be_written(
     from ckrules_cutlass import build
 
     def full(source: Path, target: Path) -> None:
-        target.touch()
         raise OSError(28, "No space left on device", str(source))
 
-    monkeypatch.setattr(build.shutil, "copyfile", full)
+    made = tmp_path / "made.so"
+    made.write_bytes(b"made")
+    monkeypatch.setattr(build.files.os, "replace", full)
     with pytest.raises(UsageError, match=r"x\.host\.so: cannot write: No space left on device"):
-        build._keep(tmp_path / "made.so", tmp_path / "x.host.so")
-    assert not list(tmp_path.iterdir())
+        build._keep(made, tmp_path / "x.host.so")
+    assert list(tmp_path.iterdir()) == [made]
 
 
 def test_a_search_that_measures_builds_with_nvcc(
