@@ -21,6 +21,8 @@ FORMS: Forms = {
     "parquet": (".parquet", ".pq"),
 }
 
+WHY = "nothing is left: `ckrules why` with the same options says which rules leave nothing"
+"""What is said beside a count of 0."""
 _BAR = 30  # columns of the longest bar on a terminal
 
 

@@ -23,3 +23,11 @@ def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(shown[2]) == -(-int(bare[1]) * counts._BAR // most)
     assert drawn.splitlines()[-1].rstrip() == plain.splitlines()[-1]
     assert "#" not in run(*words, "--format", "csv").stdout
+
+
+def test_what_leaves_nothing_is_named() -> None:
+    """mx_gemm is of CK 2026.09."""
+    for command in ("count", "enumerate"):
+        found = run(command, "--variant", "mx_gemm", "--ck", "2025.11", "--arch", "gfx950")
+        assert "nothing is left: `ckrules why`" in found.stderr
+        assert found.exit_code == 0

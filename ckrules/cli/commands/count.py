@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from ckrules.cli.counts import FORMS, whole_or_part, write_counts
+from ckrules.cli.counts import FORMS, WHY, whole_or_part, write_counts
 from ckrules.cli.formats import output_options
 from ckrules.cli.once import option
 from ckrules.cli.options import Shard, Words, known_columns
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
-from ckrules.cli.terminal import waiting
+from ckrules.cli.terminal import note, waiting
 from ckrules.output.counts import Group, grouped
 
 GROUP = "explore"
@@ -35,6 +35,8 @@ def command(
     whole_or_part(by, shard)
     with waiting("counting the kernels" if not request.by_file else "counting the points"):
         count, groups = _counted(request, by)
+    if count == 0 and request.listing is None and not request.by_file:
+        note(WHY)
     if shard:
         i, n = shard
         count = i * count // n - (i - 1) * count // n

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckrules.cli.best_list import catalog_of, fastest, recommended
+from ckrules.cli.counts import WHY
 from ckrules.cli.emit import (
     TABLE_ROWS,
     ListingOptions,
@@ -273,4 +274,4 @@ def _summary(request: Request, space: Space, shown: int) -> str:
     total = space.count()
     whole = count(total, "configuration")
     listed = whole if shown == total else f"{shown:,} of {whole}"
-    return f"{listed} ({request.title()})"
+    return f"{listed} ({request.title()}){'' if total else f'; {WHY}'}"

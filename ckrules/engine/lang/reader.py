@@ -174,6 +174,9 @@ class ExpressionReader:
         function = _function(node.op)
         if function is None:
             raise self.fail(node, f"the operator {type(node.op).__name__} is not allowed")
+        divides = isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+        if divides and not isinstance(b, e.Expr) and b == 0:
+            raise self.fail(node.right, "a division by 0 has no value")
         if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
             a = e.const(a)
         return function(a, b)
