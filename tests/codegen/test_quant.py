@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ckrules.codegen.generate import Generator
-from ckrules.codegen.quant.model import entries
+from ckrules.codegen.quant.generation import entries
 from ckrules.constraints.quant.vocabulary import BASELINE
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping

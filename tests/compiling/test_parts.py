@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ckrules.codegen.conv.entries import entries
+from ckrules.codegen.conv.generation import entries
 from ckrules.compiling import codeobject, executors, failures
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.compile_commands import Recipe, commands, flags
