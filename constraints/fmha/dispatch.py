@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.constraints.fmha.problem import FUNCTIONS, AttentionProblem
 from ckrules.constraints.fmha.targets import target
-from ckrules.constraints.fmha.tiles import TILINGS
+from ckrules.constraints.fmha.tiles import rows
 from ckrules.constraints.fmha.vocabulary import PADS, TILE
 from ckrules.constraints.fmha.words import ELEMENT_BYTES, profile
 from ckrules.support.errors import UsageError
@@ -79,10 +79,8 @@ def _chain(arch: str, dtype: str, receipt: int) -> dict[tuple[int, int], list[Po
 
 
 def _tiles(arch: str, dtype: str) -> Iterator[tuple[int, ...]]:
-    by_type = TILINGS["fmha_fwd", target(arch, apart=False)]
-    for dtypes, by_hdim in by_type.items():
-        if dtype in dtypes:
-            yield from (tile for tilings in by_hdim.values() for tile, *_ in tilings)
+    key = "fmha_fwd", target(arch, apart=False), dtype
+    yield from (tuple(map(int, row[4:10])) for row in rows() if row[:3] == key)
 
 
 def _taken(point: Point, problem: AttentionProblem, largest: int) -> bool:
