@@ -45,6 +45,10 @@ def test_rows_become_kernels_and_problems(samples: Samples) -> None:
     ("text", "what"),
     [
         ("N,C\n1,2\n", "no column latency_us"),
+        ("N,latency_ns\n1,2\n", "is 'latency_ns' meant"),
+        ("N,N,latency_us\n1,1,2\n", ":1:1: the column N is there twice"),
+        (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
+         "1,8,8,9,9,1,1,16,64,64,compv3,1_0\n"), ":2:1: '1_0' is not a time"),
         (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
          "1,8,8,9,9,1,1,17,64,64,compv3,3\n"), ":2:1: no measured kernel 17x64x64"),
         (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
@@ -79,6 +83,28 @@ def test_names_and_milliseconds(tmp_path: Path, end: str) -> None:
     )
     (found,) = read(file, BOOKS)
     assert (found.label, found.microseconds, found.points[0]["tile_m"]) == ("7", [500.0], 64)
+
+
+def test_what_is_not_compared_is_read_apart_and_a_kernel_counts_once(tmp_path: Path) -> None:
+    """The order of two times of one kernel said which kernel was the best; GPUs were refused."""
+    head = "problem, N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,arch,latency_us\n"
+    row = "0,1,8,8,9,9,1,1,16,64,64,compv3,{},{}\n"
+    given = (("gfx950", 50), ("gfx950", 5), ("gfx942", 7), ("gfx950", 8))
+    file = tmp_path / "m.csv"
+    file.write_text(head + "".join(row.format(*each) for each in given))
+    found = read(file, BOOKS)
+    assert [(m.points[0]["arch"], m.microseconds) for m in found] == [
+        ("gfx950", [8.0]), ("gfx942", [7.0]),
+    ]  # fmt: skip
+    text = "".join(
+        f"{i},{i + 1},8,8,9,9,1,1,16,64,64,compv3,{arch},5\n"
+        for i in range(10) for arch in ("gfx942", "gfx950")
+    )  # fmt: skip
+    file.write_text(head + text)
+    assert run("evaluate", str(file), "--model", "none").exit_code == 0
+    done = run("train", str(file), "-o", str(tmp_path / "m.gz"))
+    assert done.exit_code == 2
+    assert "a model is of one arch, these measurements have gfx942, gfx950" in done.stderr
 
 
 def test_exported_runs_are_measurements(tmp_path: Path) -> None:
