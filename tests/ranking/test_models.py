@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from ckrules.ranking.measurements import MeasuredProblem, kernels_of, read
 from ckrules.ranking.model_file import load, save
 from ckrules.ranking.training import Samples, cross_validated, train
 from ckrules.support.errors import UsageError
+from ckrules.support.files import replace
 from tests.cli.run import run
 
 pytestmark = pytest.mark.whole
@@ -238,6 +241,21 @@ def test_train_writes_a_model_that_rank_takes(tmp_path: Path) -> None:
     )  # fmt: skip
     assert other.exit_code == 2
     assert "gfx950" in other.stderr
+
+
+def test_a_model_goes_into_a_pipe_and_replaces_no_device(tmp_path: Path) -> None:
+    """`-o /dev/stdout` put a file in the place of the device."""
+    pipe, got = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    assert run("train", str(DATA), "-o", str(pipe), "-q").exit_code == 0
+    reader.join()
+    (tmp_path / "m.gz").write_bytes(got[0])
+    assert load(tmp_path / "m.gz").card["about"]["arch"] == "gfx950"
+    with pytest.raises(OSError, match="expected a file"):
+        replace(pipe, b"")
+    assert pipe.is_fifo()
 
 
 def test_measured_is_what_its_docstring_says() -> None:
