@@ -9,7 +9,7 @@ from ckrules.cli.formats import output_options
 from ckrules.cli.once import option
 from ckrules.cli.options import Shard, Words, known_columns
 from ckrules.cli.request import Request, distinct_option, file_argument, space_options
-from ckrules.cli.terminal import note, waiting
+from ckrules.cli.terminal import waiting
 from ckrules.output.counts import Group, grouped
 
 GROUP = "explore"
@@ -35,8 +35,6 @@ def command(
     whole_or_part(by, shard)
     with waiting("counting the kernels" if not request.by_file else "counting the points"):
         count, groups = _counted(request, by)
-    if not count:
-        note("nothing is left: ckrules why with the same options says which rules remove it")
     if shard:
         i, n = shard
         count = i * count // n - (i - 1) * count // n

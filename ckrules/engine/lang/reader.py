@@ -165,11 +165,7 @@ class ExpressionReader:
         if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
             join = e.all_of if isinstance(node.op, ast.BitAnd) else e.any_of
             return join(self.condition(node.left), self.condition(node.right))
-        a, b = self.number(node.left), self.number(node.right)
-        zero = (b.data if b.op == "const" else 1) if isinstance(b, e.Expr) else b
-        if zero == 0 and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
-            raise self.fail(node.right, "a division by zero has no value")
-        return self.operation(node, a, b)
+        return self.operation(node, self.number(node.left), self.number(node.right))
 
     def operation(self, node: ast.BinOp, a: Any, b: Any) -> Any:
         """An operation on two numbers that have been read."""
