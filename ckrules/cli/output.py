@@ -12,6 +12,8 @@ from typing import IO, Any
 from ckrules.support import files
 from ckrules.support.errors import UsageError
 
+_STANDARD = ("-", "/dev/stdout", "/dev/fd/1")
+
 
 @contextmanager
 def text_output(path: str | None) -> Iterator[IO[str]]:
@@ -23,7 +25,7 @@ def text_output(path: str | None) -> Iterator[IO[str]]:
     Raises:
         UsageError: If the file cannot be written.
     """
-    if path is None or path == "-":
+    if path is None or path in _STANDARD:
         yield sys.stdout
     else:
         with _replacing(path, text=True) as stream:
@@ -37,7 +39,7 @@ def binary_output(path: str | None) -> Iterator[IO[bytes]]:
     Raises:
         UsageError: For a terminal, or if the file cannot be written.
     """
-    if path is None or path == "-":
+    if path is None or path in _STANDARD:
         if sys.stdout.isatty():
             raise UsageError("binary output needs -o FILE, not a terminal")
         yield sys.stdout.buffer
@@ -49,15 +51,18 @@ def binary_output(path: str | None) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _replacing(path: str, *, text: bool) -> Iterator[IO[Any]]:
-    target = Path(os.path.realpath(path))
+    if not path:
+        raise UsageError("-o: an empty name, expected a file")
     how: dict[str, Any]
-    if target.exists() and not target.is_file():
-        if target.is_dir():
+    # Asked of the path itself: what a shell hands over (>(gzip)) is no file under its real name.
+    if os.path.exists(path) and not os.path.isfile(path):
+        if os.path.isdir(path):
             raise UsageError(f"{path}: a folder, expected a file")
         how = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
-        with open(target, **how) as stream:  # a device or a pipe cannot be renamed over
+        with open(path, **how) as stream:  # a device or a pipe cannot be renamed over
             yield stream
         return
+    target = Path(os.path.realpath(path))
     try:
         with files.replacing(target, text=text) as stream:
             yield stream

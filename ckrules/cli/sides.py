@@ -66,6 +66,7 @@ def _parts(word: str, request: Request) -> dict[str, str]:
 def _kind(word: str, request: Request) -> str:
     from ckrules.constraints import catalogs
     from ckrules.readers import formats
+    from ckrules.readers.space_file import is_space
 
     books = request.books
     kinds: Mapping[str, Sequence[str]] = {
@@ -81,6 +82,11 @@ def _kind(word: str, request: Request) -> str:
             return kind
     suffix = os.path.splitext(word)[1].lower()
     read = {s for f in formats().values() for s in f.SUFFIXES}
+    if os.path.isfile(word) and is_space(word):
+        raise UsageError(
+            f"{word}: a file that describes a space is no side of diff: ckrules count or enumerate "
+            "of each shows what it holds"
+        )
     if os.sep in word or os.path.isfile(word) or suffix in read:
         return "catalog"
     raise unknown("side", word, [w for known in kinds.values() for w in known])

@@ -4,7 +4,9 @@ Columns: those of a problem (upstream's names), ``latency_us`` or ``latency_ms``
 ``kernel`` or ``name`` with its name, or the columns that the family knows, such as block tile and
 pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) forward where the columns are
 missing. ``set`` and ``problem`` keep repeated problems apart (a ``problem`` of sizes, such as
-``N=1,C=8,…``, is the problem itself); other columns mean nothing. Rows
+``N=1,C=8,…``, is the problem itself), as do ``device_name`` and what kernels that are compared have
+in common (GPU, variant, dtype); of several times of a kernel there the median counts. Other
+columns mean nothing. Rows
 with a ``status`` other than ok, or without a time, are skipped: so runs that
 `ckrules results --runs` exports are measurements.
 """
@@ -17,13 +19,14 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ckrules.kernels.config import config_from_mapping, config_from_name
 from ckrules.kernels.families import family_of, problems_of, reader_tables
 from ckrules.ranking.kernels import timing
 from ckrules.support import opening
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
@@ -78,14 +81,19 @@ def read(
 
 
 def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[MeasuredProblem]:
-    names = rows.fieldnames or ()
+    names = rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+    for name in names:
+        if name and names.count(name) > 1:
+            raise UsageError(f"{where}:1:1: the column {name} is there twice")
     unit = next((u for u in _TIMES if u in names), None)
     if unit is None and tuned_table(names) is not None:
         text = "a tuned table has the fastest kernel of each problem alone, nothing to learn from"
         raise UsageError(f"{where}: {text}: ckrules evaluate reads it")
     if unit is None:
-        raise UsageError(f"{where}:1:1: no column {' or '.join(_TIMES)}")
-    found: dict[tuple[str, str], tuple[Any, list[Point], list[float]]] = {}
+        near = next((n for n in names if nearest(n.lower(), _TIMES)), None)
+        meant = f": is {near!r} meant? Times are in us or ms" if near else ""
+        raise UsageError(f"{where}:1:1: no column {' or '.join(_TIMES)}{meant}")
+    found: dict[tuple[str, ...], tuple[Any, list[Point], list[float]]] = {}
     for row in rows:
         place = f"{where}:{rows.line_num}:1"
         if None in row or None in row.values():
@@ -97,14 +105,24 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
             time = _time(row[unit]) * _TIMES[unit]
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
-        key = (row.get("set", ""), row.get("problem") or row.get("problem_idx") or str(problem))
+        label = (row.get("set", ""), row.get("problem") or row.get("problem_idx") or str(problem))
+        apart = (str(point[name]) for name in timing(str(point["variant"])).apart)
+        key = (*label, row.get("device_name", ""), *apart)
         entry = found.setdefault(key, (problem, [], []))
         if entry[0] != problem:
-            raise UsageError(f"{place}: problem {' '.join(key)} was {entry[0]} before")
+            raise UsageError(f"{place}: problem {' '.join(label)} was {entry[0]} before")
         entry[1].append(point)
         entry[2].append(time)
     for key, (problem, points, times) in found.items():
-        yield MeasuredProblem(" ".join(filter(None, key)), problem, points, times)
+        yield MeasuredProblem(" ".join(filter(None, key[:2])), problem, *_once(points, times))
+
+
+def _once(points: Sequence[Point], times: Sequence[float]) -> tuple[list[Point], list[float]]:
+    """Each kernel once, with the median of its times."""
+    found: dict[str, tuple[Point, list[float]]] = {}
+    for point, time in zip(points, times, strict=True):
+        found.setdefault(repr(sorted(point.items())), (point, []))[1].append(time)
+    return [p for p, _ in found.values()], [median(t) for _, t in found.values()]
 
 
 def tuned_table(header: Collection[str]) -> TunedTable | None:
@@ -136,7 +154,7 @@ def of_runs(rows: Iterable[Mapping[str, Any]], books: Books) -> list[MeasuredPro
         points.append(point)
         times.append(float(row["latency_ms"]) * 1e3)
     return [
-        MeasuredProblem(str(key[-1]), problems_of(key[1]).parse(key[-1]), points, times)
+        MeasuredProblem(str(key[-1]), problems_of(key[1]).parse(key[-1]), *_once(points, times))
         for key, (points, times) in found.items()
     ]
 
@@ -183,9 +201,11 @@ class _Reader:
 
 def _time(text: str) -> float:
     try:
+        if "_" in text or not text.isascii():  # which Python reads as numbers, too
+            raise ValueError
         value = float(text)
     except ValueError:
-        raise UsageError(f"{text[:40]!r} is not a time") from None
+        raise UsageError(f"{text[:40]!r} is not a time: expected a number such as 12.5") from None
     if not 0 < value < float("inf"):
         raise UsageError(f"{text} is not a time above 0")
     return value

@@ -47,11 +47,19 @@ class _FaultError(ValueError):
 
 
 def save(model: TimeModel, path: Path) -> None:
-    """Writes a model; the same model gives the same bytes.
+    """Writes a model.
 
     Raises:
         UsageError: If the file cannot be written.
     """
+    try:
+        replace(path, packed(model))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None
+
+
+def packed(model: TimeModel) -> bytes:
+    """What the file of a model holds; the same model gives the same bytes."""
     content = {
         "format": FORMAT,
         "card": model.card,
@@ -62,10 +70,7 @@ def save(model: TimeModel, path: Path) -> None:
         "level": [e.text for e in model.level],
     }
     text = json.dumps(content, indent=0, sort_keys=True).encode()
-    try:
-        replace(path, gzip.compress(text, 9, mtime=0))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None
+    return gzip.compress(text, 9, mtime=0)
 
 
 def load(path: Path | str) -> TimeModel:

@@ -145,6 +145,13 @@ def train(
     """
     if len(samples) < 10:
         raise UsageError(f"{len(samples)} problems are too few to learn from: at least 10")
+    for name in ("variant", "arch", "dtype"):
+        found = sorted({str(p[name]) for m in samples.measured for p in m.points})
+        if len(found) > 1:
+            raise UsageError(
+                f"a model is of one {name}, these measurements have {', '.join(found)}: "
+                "give a file for each"
+            )
     return _Training(samples, books, seed, members, left_out).model(card or {}, told)
 
 

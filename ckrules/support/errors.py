@@ -87,8 +87,10 @@ def unknown(what: str, word: str, known: Iterable[str]) -> UnknownNameError:
 
     >>> str(unknown("arch", "gfx1202", ["gfx1201", "native"]))
     "unknown arch 'gfx1202': did you mean 'gfx1201'?"
+    >>> str(unknown("kernel", "x", ["gemm_1", "gemm_1"]))
+    "unknown kernel 'x': known are gemm_1"
     """
-    pool = list(known)
+    pool = list(dict.fromkeys(known))
     hits = nearest(str(word), pool)
     if hits:
         tail = "did you mean " + " or ".join(repr(h) for h in hits) + "?"

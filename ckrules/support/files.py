@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -28,6 +29,9 @@ def replacing(
     Raises:
         OSError: If the file cannot be written.
     """
+    if path.exists() and not path.is_file():  # a rename would put a file in a device's place
+        kind = errno.EISDIR if path.is_dir() else errno.EINVAL
+        raise OSError(kind, "a folder or device, expected a file", str(path))
     # Short, so that a name at the file system's limit still has a temporary one.
     part = (folder or path.parent) / f".{os.urandom(6).hex()}.part"
     how: dict[str, Any] = {"mode": "xb"}

@@ -98,3 +98,12 @@ def test_what_makes_no_sense(words: tuple[str, ...], says: str) -> None:
     assert code == 2
     assert said.startswith(f"error: {says}")
     assert said.count("\n") == 1
+
+
+def test_the_help_of_library_names_what_it_has() -> None:
+    from ckrules.kernels.families import families
+
+    said = " ".join(run("build", "--help").stdout.split())
+    line = said.partition("Also build a C library: ")[2].partition(".")[0]
+    have = {f.name.partition("_")[0] for f in families().values() if f.library is not None}
+    assert {w.replace("attention", "fmha") for w in line.split(", ")} == have

@@ -135,3 +135,18 @@ def test_a_closed_pipe_keeps_the_exit_code(tmp_path: Path, command: str, code: i
     done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert (done.returncode, "error" in done.stderr) == (code, False)
+
+
+def test_a_pipe_of_the_shell_is_written_to(tmp_path: Path) -> None:
+    """`-o /dev/stdout | …` and `-o >(gzip)`: their real names are no files."""
+    ck = f"{sys.executable} -m ckrules enumerate {' '.join(SMALL)} --limit 1 -q --format names"
+    script = (
+        f"{ck} -o /dev/stdout | cat; {ck} -o >(cat >{tmp_path}/got); {ck} -o /dev/fd/3 3>&1 | cat"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert done.stderr == ""
+    first, again = done.stdout.splitlines()
+    assert first == again
+    assert (
+        run("enumerate", *SMALL, "-o", "").stderr == "error: -o: an empty name, expected a file\n"
+    )

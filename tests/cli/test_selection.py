@@ -225,6 +225,10 @@ def test_diff_compares_stages_of_a_catalog() -> None:
         (["count", "--set", "tile_m=128,tile_n=128"], "sets two fields: repeat --set"),
         (["count", "--arch", "gfx942", "--arch", "gfx950"], "--arch is given twice"),
         (["check", "NAME", "--format", "json", "--format", "sarif"], "--format is given twice"),
+        (
+            ["rank", "foo", "--problem", "M=1,N=1,K=1", "--variant", "gemm"],
+            "--variant does not go with kernels by name ('foo'): leave out one or the other",
+        ),
         (["count", "--family", "depthwise", "--variant", "forward"], "not a variant of the family"),
         (
             ["count", "--catalog", "full", "--family", "depthwise", "--variant", "forward"],
@@ -256,6 +260,14 @@ def test_a_value_that_no_kernel_has_is_an_error(command: str) -> None:
     """Not a silent 0."""
     refused = run(command, *FORWARD, "--set", "tile_m=64,77")
     assert (refused.exit_code, refused.stderr) == (2, "error: tile_m is never 77; nearest 80\n")
+
+
+def test_diff_says_what_to_do_with_a_file_of_a_space(tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    file.write_text('{"variables": [{"name": "a", "values": [1, 2]}], "constraints": ["a > 1"]}')
+    done = run("diff", str(file), str(file))
+    assert done.exit_code == 2
+    assert "describes a space is no side of diff: ckrules count or enumerate" in done.stderr
 
 
 def test_why_explains_a_value_that_no_kernel_has() -> None:

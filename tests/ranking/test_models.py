@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from ckrules.ranking.measurements import MeasuredProblem, kernels_of, read
 from ckrules.ranking.model_file import load, save
 from ckrules.ranking.training import Samples, cross_validated, train
 from ckrules.support.errors import UsageError
+from ckrules.support.files import replace
 from tests.cli.run import run
 
 pytestmark = pytest.mark.whole
@@ -45,6 +48,10 @@ def test_rows_become_kernels_and_problems(samples: Samples) -> None:
     ("text", "what"),
     [
         ("N,C\n1,2\n", "no column latency_us"),
+        ("N,latency_ns\n1,2\n", "is 'latency_ns' meant"),
+        ("N,N,latency_us\n1,1,2\n", ":1:1: the column N is there twice"),
+        (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
+         "1,8,8,9,9,1,1,16,64,64,compv3,1_0\n"), ":2:1: '1_0' is not a time"),
         (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
          "1,8,8,9,9,1,1,17,64,64,compv3,3\n"), ":2:1: no measured kernel 17x64x64"),
         (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
@@ -79,6 +86,28 @@ def test_names_and_milliseconds(tmp_path: Path, end: str) -> None:
     )
     (found,) = read(file, BOOKS)
     assert (found.label, found.microseconds, found.points[0]["tile_m"]) == ("7", [500.0], 64)
+
+
+def test_what_is_not_compared_is_read_apart_and_a_kernel_counts_once(tmp_path: Path) -> None:
+    """The order of two times of one kernel said which kernel was the best; GPUs were refused."""
+    head = "problem, N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,arch,latency_us\n"
+    row = "0,1,8,8,9,9,1,1,16,64,64,compv3,{},{}\n"
+    given = (("gfx950", 50), ("gfx950", 5), ("gfx942", 7), ("gfx950", 8))
+    file = tmp_path / "m.csv"
+    file.write_text(head + "".join(row.format(*each) for each in given))
+    found = read(file, BOOKS)
+    assert [(m.points[0]["arch"], m.microseconds) for m in found] == [
+        ("gfx950", [8.0]), ("gfx942", [7.0]),
+    ]  # fmt: skip
+    text = "".join(
+        f"{i},{i + 1},8,8,9,9,1,1,16,64,64,compv3,{arch},5\n"
+        for i in range(10) for arch in ("gfx942", "gfx950")
+    )  # fmt: skip
+    file.write_text(head + text)
+    assert run("evaluate", str(file), "--model", "none").exit_code == 0
+    done = run("train", str(file), "-o", str(tmp_path / "m.gz"))
+    assert done.exit_code == 2
+    assert "a model is of one arch, these measurements have gfx942, gfx950" in done.stderr
 
 
 def test_exported_runs_are_measurements(tmp_path: Path) -> None:
@@ -212,6 +241,21 @@ def test_train_writes_a_model_that_rank_takes(tmp_path: Path) -> None:
     )  # fmt: skip
     assert other.exit_code == 2
     assert "gfx950" in other.stderr
+
+
+def test_a_model_goes_into_a_pipe_and_replaces_no_device(tmp_path: Path) -> None:
+    """`-o /dev/stdout` put a file in the place of the device."""
+    pipe, got = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    assert run("train", str(DATA), "-o", str(pipe), "-q").exit_code == 0
+    reader.join()
+    (tmp_path / "m.gz").write_bytes(got[0])
+    assert load(tmp_path / "m.gz").card["about"]["arch"] == "gfx950"
+    with pytest.raises(OSError, match="expected a file"):
+        replace(pipe, b"")
+    assert pipe.is_fifo()
 
 
 def test_measured_is_what_its_docstring_says() -> None:

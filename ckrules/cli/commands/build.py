@@ -45,7 +45,7 @@ GROUP = "build"
 @option("--timeout", default=900.0, type=Seconds(), help="Processor time for one artifact [900].")
 @option("--retry", is_flag=True, help="Compile again what failed before.")
 @option("--results", "database", metavar="FILE", help="Another results database.")
-@option("--library", is_flag=True, help="Also build a C library of DIR: conv and gemm.")
+@option("--library", is_flag=True, help="Also build a C library: conv, gemm, attention.")
 @model_option
 @quiet_option
 @rule_options

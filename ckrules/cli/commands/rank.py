@@ -52,7 +52,8 @@ class _Candidates:
     def _named(self) -> list[Mapping[str, Any]]:
         from ckrules.kernels.config import config_from_name
 
-        given = self.request.only("arch", beside="kernels by name")
+        beside = f"kernels by name ({self.names[0]!r}): leave out one or the other"
+        given = self.request.only("arch", beside=beside)
         archs = given.get("arch", ())
         if len(archs) != 1:
             raise UsageError("kernels by name need --arch: one GPU")

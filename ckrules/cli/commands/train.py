@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ckrules.cli.once import option
 from ckrules.cli.options import quiet_option
+from ckrules.cli.output import binary_output
 from ckrules.cli.ranked import MeasuredTimes, measurement_options
 from ckrules.cli.terminal import note, progress
 
@@ -17,7 +17,7 @@ GROUP = "build"
 
 @click.command()
 @measurement_options
-@option("-o", "--output", metavar="FILE", required=True, help="Where the model goes.")
+@option("-o", "--output", metavar="FILE", required=True, help="Where the model goes; -: output.")
 @option("--seed", type=int, default=1, help="Of the random parts [1].")
 @option("--note", "remark", metavar="TEXT", default="", help="A line for the model's card.")
 @option(
@@ -29,7 +29,7 @@ def command(
     times: MeasuredTimes, output: str, seed: int, remark: str, folds: int | None, quiet: bool
 ) -> int:
     """Learn a model of times from measurements."""
-    from ckrules.ranking.model_file import save
+    from ckrules.ranking.model_file import packed
     from ckrules.ranking.training import MEMBERS, cross_validated, train
 
     samples, books = times.samples(), times.books
@@ -39,7 +39,8 @@ def command(
             figures = cross_validated(samples, books, folds, seed, told=bar.advance)
             card["figures"] = {"folds": folds, **figures.as_dict()}
         model = train(samples, books, seed=seed, card=card, told=bar.advance)
-    save(model, Path(output))
+    with binary_output(output) as stream:
+        stream.write(packed(model))
     if not quiet:
         about = model.card["about"]
         what = f"{about['variant']} {about['dtype']} on {about['arch']}"
