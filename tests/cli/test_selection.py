@@ -267,7 +267,7 @@ def test_diff_says_what_to_do_with_a_file_of_a_space(tmp_path: Path) -> None:
     file.write_text('{"variables": [{"name": "a", "values": [1, 2]}], "constraints": ["a > 1"]}')
     done = run("diff", str(file), str(file))
     assert done.exit_code == 2
-    assert "describes a space is no side of diff: ckrules count or enumerate" in done.stderr
+    assert "describes a space cannot be a side of diff: ckrules count or enumerate" in done.stderr
 
 
 def test_why_explains_a_value_that_no_kernel_has() -> None:
