@@ -84,8 +84,8 @@ def _kind(word: str, request: Request) -> str:
     read = {s for f in formats().values() for s in f.SUFFIXES}
     if os.path.isfile(word) and is_space(word):
         raise UsageError(
-            f"{word}: a file that describes a space cannot be a side of diff: ckrules count or enumerate "
-            "of each shows what it holds"
+            f"{word}: a file that describes a space cannot be a side of diff: ckrules count or "
+            "enumerate of each shows what it holds"
         )
     if os.sep in word or os.path.isfile(word) or suffix in read:
         return "catalog"
