@@ -102,7 +102,7 @@ def form(point: Mapping[str, Value], table: str) -> Mapping[str, Value]:
     >>> form(kernel, "a8w8_blockscale_bpreshuffle_tuned_gemm.csv")
     {'pipeline': 'abquant_preshuffle', 'double_smem_buffer': True}
     """
-    pipeline = WEIGHTS_OF.get(str(point["pipeline"]))
+    pipeline = WEIGHTS_OF.get(str(point.get("pipeline")))
     if pipeline is None or "blockscale_bpreshuffle" not in table:
         return {}
     return {"pipeline": pipeline, "double_smem_buffer": True}

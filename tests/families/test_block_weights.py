@@ -31,9 +31,10 @@ def test_kernels_of_the_list_are_legal_in_both_forms(gpu: str) -> None:
             assert not BOOK.violations({**point, **form(point, f"{table}.csv")}), point
 
 
-def test_tables_of_other_weights_change_nothing() -> None:
+def test_tables_of_other_weights_and_other_kernels_change_nothing() -> None:
     assert all(form(p, SHUFFLED) for p in kernels("gfx950"))
     assert not any(form(p, PLAIN) for p in kernels("gfx950"))
+    assert not form({"variant": "fmha_bwd_dot_do_o"}, SHUFFLED)
 
 
 def test_eight_waves_have_two_buffers_in_lds() -> None:
