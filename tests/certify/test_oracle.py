@@ -14,6 +14,7 @@ from ckrules.certify.oracle import CompilerOracle
 from ckrules.compiling import toolchain
 from ckrules.compiling.precompiled import Precompiled
 from ckrules.constraints import book, defaults
+from ckrules.constraints.scaled.kernel import OF_EXPERTS
 from ckrules.engine.expr.variables import domain_of
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling.kernels import device_build
@@ -189,6 +190,15 @@ def test_the_compiler_sees_the_layout_that_a_point_says() -> None:
     assert all(f"cl::{word}," in source for word in ("NDHWGC", "GKZYXC", "NDHWGK"))
     with pytest.raises(UnknownNameError, match="did you mean 'nhwgc'"):
         probe.render({**POINT, "layout": "nhwg"})
+
+
+def test_the_compiler_sees_the_groups_that_a_point_says() -> None:
+    """Kernels for experts do not take their arguments, which SCAL057 says."""
+    point = {**book("moe_flatmm", ck="2025.11").vocabulary.baseline, **OF_EXPERTS}
+    for grouping, arguments in (("masked", "MaskedGroupedFlatmmHostArgs"), ("no", "KernelArgs")):
+        source = probe.render({**point, "grouping": grouping})
+        (line,) = (x for x in source.splitlines() if x.startswith("using Args"))
+        assert arguments in line
 
 
 # -- precompiled headers -----------------------------------------------------------------------
