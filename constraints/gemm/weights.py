@@ -266,7 +266,7 @@ def operands_keep_k_contiguous(c: GemmQuantities) -> BoolExpr:
     says=["tile_m = {tile_m} is not a multiple of {wave_m * warp_tile_m=}",
           "tile_n = {tile_n} is not a multiple of {wave_n * warp_tile_n=}"],
     source=[f"{_PIPELINE}: MIterPerWarp, NIterPerWarp (truncating divisions; run)",
-            f"{_CSHUFFLE}: MRepeat, NRepeat"],
+            f"{_CSHUFFLE}: MRepeat, NRepeat (run)"],
     accepts=[{**_OWN, "epilogue": "default"}],
     rejects=[{**_OWN, "epilogue": "default", "tile_n": 96}],
 )  # fmt: skip
