@@ -13,16 +13,17 @@ from ckrules.engine.rules import rule
 _PROBLEM = "ops/gemm_quant/pipeline/gemm_quant_pipeline_problem.hpp"
 _EIGHT = "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_eight_waves{,_policy}.hpp (CK 2026.06, read)"
 
-_BLOCKS: Mapping[str, Any] = {
+#: A kernel with block scales, and one with pre-shuffled weights, for examples of rules.
+OF_BLOCKS: Mapping[str, Any] = {
     "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
     "scheduler": "intrawave", "transpose_c": True,
 }  # fmt: skip
 _EIGHTS: Mapping[str, Any] = {
-    **_BLOCKS, "arch": "gfx950", "pipeline": w.EIGHT_WAVES, "tile_m": 192, "tile_n": 256,
+    **OF_BLOCKS, "arch": "gfx950", "pipeline": w.EIGHT_WAVES, "tile_m": 192, "tile_n": 256,
     "wave_m": 4, "wave_n": 2, "warp_tile_k": 128,
 }  # fmt: skip
-_WEIGHTS: Mapping[str, Any] = {
-    **_BLOCKS, "pipeline": w.BLOCK_WEIGHTS, "double_smem_buffer": True,
+OF_BLOCK_WEIGHTS: Mapping[str, Any] = {
+    **OF_BLOCKS, "pipeline": w.BLOCK_WEIGHTS, "double_smem_buffer": True,
 }  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def block_scales_exist(c: ScaledQuantities) -> BoolExpr:
             "ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_v3.hpp: NPerBlockBQ (1 where kN is more than the tile; CK 2026.06, read)",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeBQBlockWindow (i_n / kN; CK 2026.06, read)",
             "ops/gemm_quant/pipeline/gemm_group_quant_utils.hpp: static_assert KWarps == 1"],
-    accepts=[_BLOCKS, {**_BLOCKS, "tile_n": 64}], rejects=[{**_BLOCKS, "tile_k": 64}, {**_BLOCKS, "tile_n": 192}],
+    accepts=[OF_BLOCKS, {**OF_BLOCKS, "tile_n": 64}], rejects=[{**OF_BLOCKS, "tile_k": 64}, {**OF_BLOCKS, "tile_n": 192}],
 )  # fmt: skip
 def groups_are_whole(c: ScaledQuantities) -> BoolExpr:
     """The tile is a multiple of the groups that share a scale, and a group of the warp tile.
@@ -107,7 +108,7 @@ def eight_waves_have_their_form(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: c.variant == "abquant",
     says="kernels with block scales have them for blocks, not {scales}",
     source="ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: QuantType::ABQuantGrouped (CK 2026.06, read)",
-    accepts=[_BLOCKS], rejects=[{**_BLOCKS, "scales": "row_column"}],
+    accepts=[OF_BLOCKS], rejects=[{**OF_BLOCKS, "scales": "row_column"}],
 )  # fmt: skip
 def block_scales_are_of_blocks(c: ScaledQuantities) -> BoolExpr:
     """The kernels of abquant have scales of blocks.
@@ -140,7 +141,7 @@ def eight_waves_are_on_gfx950(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: c.pipeline == "abquant",
     says="block scales want scheduler intrawave, not {scheduler}",
     source="ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_v3.hpp: PipelineImpl (CK 2026.06, read)",
-    accepts=[_BLOCKS], rejects=[{**_BLOCKS, "scheduler": "interwave"}],
+    accepts=[OF_BLOCKS], rejects=[{**OF_BLOCKS, "scheduler": "interwave"}],
 )  # fmt: skip
 def block_scales_are_intrawave(c: ScaledQuantities) -> BoolExpr:
     """Kernels with block scales use the scheduler intrawave.
@@ -157,8 +158,8 @@ def block_scales_are_intrawave(c: ScaledQuantities) -> BoolExpr:
     applies=lambda c: c.variant == "abquant",
     says="kernels with block scales multiply fp8 and bf8, not {dtype}",
     source="ops/gemm_quant/pipeline/gemm_abquant_pipeline_ag_bg_cr_policy.hpp: GemmABQuantPipelineAgBgCrDefaultPolicy::GetBlockGemm (static_assert on AComputeDataType, BComputeDataType; CK 2026.09, read in ROCm/rocm-libraries @ fe9b4c1)",
-    accepts=[_BLOCKS, {**_BLOCKS, "dtype": "bf8"}],
-    rejects=[{**_BLOCKS, "dtype": "bf16", "warp_tile_k": 32}],
+    accepts=[OF_BLOCKS, {**OF_BLOCKS, "dtype": "bf8"}],
+    rejects=[{**OF_BLOCKS, "dtype": "bf16", "warp_tile_k": 32}],
 )  # fmt: skip
 def block_scales_are_of_bytes(c: ScaledQuantities) -> BoolExpr:
     """The kernels of abquant multiply fp8 or bf8.
@@ -177,9 +178,9 @@ def block_scales_are_of_bytes(c: ScaledQuantities) -> BoolExpr:
           "{repeat_n} warp tiles along N"),
     source=["ops/gemm_quant/kernel/gemm_quant_kernel.hpp: MakeBBlockWindow (CK 2026.09, read in ROCm/rocm-libraries @ 05fca22)",
             "csrc/ck_gemm_a8w8_blockscale/gemm_a8w8_blockscale_cktile_instance.py and the wrapper beside it: TileGemmComputeImpl (static_assert on TiledMMAPermuteN; ROCm/aiter @ 0cf6df2)"],
-    accepts=[{**_BLOCKS, "transpose_c": False, "permute_n": True, "tile_n": 64}],
-    rejects=[{**_BLOCKS, "transpose_c": False, "permute_n": True},
-             {**_WEIGHTS, "transpose_c": False, "permute_n": True}],
+    accepts=[{**OF_BLOCKS, "transpose_c": False, "permute_n": True, "tile_n": 64}],
+    rejects=[{**OF_BLOCKS, "transpose_c": False, "permute_n": True},
+             {**OF_BLOCK_WEIGHTS, "transpose_c": False, "permute_n": True}],
 )  # fmt: skip
 def block_scales_permute_no_columns(c: ScaledQuantities) -> BoolExpr:
     """Kernels with block scales have no permuted columns, unless a wave has one warp tile along N.

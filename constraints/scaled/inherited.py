@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.block_rules import OF_BLOCK_WEIGHTS as _WEIGHTS
 from ckrules.constraints.scaled.micro_rules import OF_FOUR_BITS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of
@@ -25,13 +25,9 @@ _PERMUTED: Mapping[str, Any] = {"permute_n": True, "scales": "no"}
 #: Rules of GEMMs, of pre-shuffled weights and of halves of instructions, that hold here.
 WEIGHTS = ("GEMM049", "GEMM050", "GEMM074", "GEMM084")
 #: Those of A's buffers, loads and reads beside weights, which block scales with such weights share.
-BLOCK_WEIGHTS = ("GEMM023", "GEMM040", "GEMM041", "GEMM042", "GEMM043", "GEMM044")
+BESIDE_WEIGHTS = ("GEMM023", "GEMM040", "GEMM041", "GEMM042", "GEMM043", "GEMM044")
 
 _PLAIN: Mapping[str, Any] = {"scales": "no", "epilogue": "default"}
-_BLOCKS: Mapping[str, Any] = {
-    "@ck": "2026.06", "variant": "abquant", "pipeline": w.BLOCK_WEIGHTS, "scales": "blocks",
-    "scheduler": "intrawave", "double_smem_buffer": True,
-}  # fmt: skip
 
 #: Examples of inherited rules.
 EXAMPLES: Mapping[str, Examples] = {
@@ -54,14 +50,14 @@ EXAMPLES: Mapping[str, Examples] = {
         instead=True,
     ),
     "GEMM074": Examples([_PERMUTED], [{**_PERMUTED, "transpose_c": True}], instead=True),
-    "GEMM023": Examples([_BLOCKS], [{**_BLOCKS, "double_smem_buffer": False}], instead=True),
+    "GEMM023": Examples([_WEIGHTS], [{**_WEIGHTS, "double_smem_buffer": False}], instead=True),
     "GEMM040": Examples(
-        [_BLOCKS], [{**_BLOCKS, "warp_tile_m": 64, "warp_tile_n": 4}], instead=True
+        [_WEIGHTS], [{**_WEIGHTS, "warp_tile_m": 64, "warp_tile_n": 4}], instead=True
     ),
-    "GEMM041": Examples([_BLOCKS], [{**_BLOCKS, "warp_tile_k": 32, "tile_m": 48}], instead=True),
-    "GEMM042": Examples([_BLOCKS], [{**_BLOCKS, "tile_k": 2048}], instead=True),
-    "GEMM043": Examples([_BLOCKS], [{**_BLOCKS, "tile_m": 16}], instead=True),
-    "GEMM044": Examples([_BLOCKS], [{**_BLOCKS, "tile_k": 384}], instead=True),
+    "GEMM041": Examples([_WEIGHTS], [{**_WEIGHTS, "warp_tile_k": 32, "tile_m": 48}], instead=True),
+    "GEMM042": Examples([_WEIGHTS], [{**_WEIGHTS, "tile_k": 2048}], instead=True),
+    "GEMM043": Examples([_WEIGHTS], [{**_WEIGHTS, "tile_m": 16}], instead=True),
+    "GEMM044": Examples([_WEIGHTS], [{**_WEIGHTS, "tile_k": 384}], instead=True),
 }
 
 
@@ -105,7 +101,7 @@ EXCEPT = {
 def inherited(rules: list[RuleDef]) -> list[RuleDef]:
     """The shared rules that hold, narrowed where they do."""
     kept = [r.inherited() for r in rules if r.code in (*SHARED, *WEIGHTS)]
-    kept += [r.inherited().starting("2026.06") for r in rules if r.code in BLOCK_WEIGHTS]
+    kept += [r.inherited().starting("2026.06") for r in rules if r.code in BESIDE_WEIGHTS]
     kept = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in kept]
     shuffles = [r.inherited() for r in rules if r.code in SHUFFLES]
     shuffles = [r.except_where(EXCEPT[r.code]) if r.code in EXCEPT else r for r in shuffles]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.block_rules import OF_BLOCKS
 from ckrules.constraints.scaled.inherited import flat
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite
@@ -21,10 +22,6 @@ _MOE = "ops/flatmm/pipeline/moe_flatmm_pipeline_agmem_bgmem_creg.hpp"
 OF_EXPERTS: Mapping[str, Any] = {
     "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "row_column",
 }  # fmt: skip
-_BLOCKS: Mapping[str, Any] = {
-    "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
-    "scheduler": "intrawave", "transpose_c": True,
-}  # fmt: skip
 FOUR_BITS: Mapping[str, Any] = {
     **OF_EXPERTS, "dtype": "bf16_fp4", "tile_m": 32, "tile_k": 256, "warp_tile_k": 32,
 }  # fmt: skip
@@ -36,7 +33,7 @@ FOUR_BITS: Mapping[str, Any] = {
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmPipeline",
             "ops/flatmm/kernel/moe_flatmm_kernel.hpp: FlatmmPipeline",
             "ops/gemm_quant/kernel/gemm_quant_kernel.hpp: GemmPipeline"],
-    accepts=[{}, OF_EXPERTS, _BLOCKS], rejects=[{"pipeline": "compv3"}, {**_BLOCKS, "pipeline": "flatmm"}],
+    accepts=[{}, OF_EXPERTS, OF_BLOCKS], rejects=[{"pipeline": "compv3"}, {**OF_BLOCKS, "pipeline": "flatmm"}],
 )  # fmt: skip
 def pipeline_is_the_kernels(c: ScaledQuantities) -> BoolExpr:
     """Each kind of kernel has its own pipelines.
@@ -183,7 +180,7 @@ def experts_have_stages(c: ScaledQuantities) -> BoolExpr:
     source=["ops/flatmm/kernel/flatmm_kernel.hpp: FlatmmKernelArgs",
             "ops/flatmm/kernel/moe_flatmm_kernel.hpp: MoeFlatmmHostArgs (exp_bias, p_sorted_expert_weights)",
             "ops/gemm_quant/pipeline/tile_gemm_quant_traits.hpp: AQLayout"],
-    accepts=[{}, {**OF_EXPERTS, "bias": True}, {**_BLOCKS, "scale_rows": True}],
+    accepts=[{}, {**OF_EXPERTS, "bias": True}, {**OF_BLOCKS, "scale_rows": True}],
     rejects=[{"scale_rows": True}, {"routed_weight": True}, {"bias": True}, {"split_k": True}],
 )  # fmt: skip
 def parameters_exist(c: ScaledQuantities) -> BoolExpr:

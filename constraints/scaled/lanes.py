@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.gemm.weights import BEYOND_ORDER, loop_fits_order
+from ckrules.constraints.scaled.block_rules import OF_BLOCKS
 from ckrules.constraints.scaled.kernel import FLAT_POLICY, OF_EXPERTS
 from ckrules.constraints.scaled.quantities import ScaledQuantities
 from ckrules.constraints.scaled.words import EXPERTS
@@ -17,8 +18,7 @@ _SINGLE: Mapping[str, Any] = {
     "arch": "gfx950", "warp_tile_k": 128, "tile_m": 16, "tile_n": 64, "wave_n": 4,
 }  # fmt: skip
 _BLOCKS: Mapping[str, Any] = {
-    "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
-    "scheduler": "intrawave", "arch": "gfx1250", "warp_tile_k": 128,
+    **OF_BLOCKS, "transpose_c": False, "arch": "gfx1250", "warp_tile_k": 128,
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckrules.constraints.scaled import words as w
+from ckrules.constraints.scaled.block_rules import OF_BLOCK_WEIGHTS, OF_BLOCKS
 from ckrules.constraints.scaled.masked_rules import MASKED
 from ckrules.constraints.scaled.mx_gemm_rules import OF_MX_GEMM
 from ckrules.constraints.scaled.problem_fields import ScaledProblem
@@ -23,13 +24,8 @@ _EXPERTS: Mapping[str, Any] = {
     "variant": "moe_flatmm", "pipeline": "moe_flatmm", "stage": 1, "scales": "row_column",
     "experts": 8, "topk": 2,
 }  # fmt: skip
-_BLOCKS: Mapping[str, Any] = {
-    "@ck": "2026.06", "variant": "abquant", "pipeline": "abquant", "scales": "blocks",
-    "scheduler": "intrawave", "transpose_c": True, "pad_m": True,
-}  # fmt: skip
-_WEIGHTS: Mapping[str, Any] = {
-    **_BLOCKS, "pipeline": w.BLOCK_WEIGHTS, "double_smem_buffer": True,
-}  # fmt: skip
+_BLOCKS: Mapping[str, Any] = {**OF_BLOCKS, "pad_m": True}
+_WEIGHTS: Mapping[str, Any] = {**OF_BLOCK_WEIGHTS, "pad_m": True}
 _FOUR_BY_TWO: Mapping[str, Any] = {"tile_m": 256, "wave_m": 4, "wave_n": 2}
 
 
