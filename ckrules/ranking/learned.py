@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: The feature that this module adds: the estimate against that of the reference kernels.
 AGAINST = "against reference"
+COMMON = ("arch", "variant", "dtype")
+"""Fields of which a model is for one value each."""
 VALUES = ("pipeline", "scheduler", "epilogue", "num_wave_groups", "num_groups_to_merge")
 """Fields of which a model speaks only where their value was measured."""
 RANGES = ("tile_m", "tile_n", "tile_k", "waves")

@@ -22,7 +22,7 @@ from ckrules.kernels.families import family_of, gpus_of
 from ckrules.kernels.timing import Timing
 from ckrules.ranking.fingerprints import ROWS, hashes
 from ckrules.ranking.kernels import timing
-from ckrules.ranking.learned import AGAINST, RANGES, VALUES, TimeModel
+from ckrules.ranking.learned import AGAINST, COMMON, RANGES, VALUES, TimeModel
 from ckrules.ranking.trees import Ensemble, TreeError, read
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError
@@ -38,7 +38,6 @@ MOST_ERROR = 16.0
 
 _KEYS = ("card", "reference", "features", "situation", "relative", "level")
 _ERRORS = ("relative", "level", "outside")
-_COMMON = ("arch", "variant", "dtype")
 _SHARES = ("mean", "p10", "median", "min", "top1", "top5")
 
 
@@ -118,7 +117,7 @@ def _model(content: Mapping[str, Any]) -> TimeModel:
         raise _FaultError(f"format is {_said(content.get('format'))}, expected {FORMAT}")
     card, reference, features, situation, relative, level = (_of(content, key, "") for key in _KEYS)
     about = _object(_of(_object(card, "card"), "about", "card"), "card.about")
-    for name in (*_COMMON, "product"):
+    for name in (*COMMON, "product"):
         _text(_of(about, name, "card.about"), f"card.about.{name}")
     known = timing(about["variant"])
     _check_card(card, about, known)
@@ -194,7 +193,7 @@ def _reference(given: Any, about: Mapping[str, Any], ck: str | None) -> Sequence
     found = []
     for i, each in enumerate(_list(given, "reference", MOST_KERNELS)):
         point = _object(each, f"reference[{i}]")
-        for name in _COMMON:
+        for name in COMMON:
             if point.get(name) != about[name]:
                 value = _said(point.get(name))
                 raise _FaultError(f"reference[{i}].{name} is {value}, expected {about[name]!r}")

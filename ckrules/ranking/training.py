@@ -11,7 +11,7 @@ import numpy as np
 from ckrules.ranking.evaluation import EfficiencyFigures, figures, judge
 from ckrules.ranking.fingerprints import ROWS, fingerprint
 from ckrules.ranking.kernels import KernelTable
-from ckrules.ranking.learned import AGAINST, RANGES, VALUES, TimeModel, matrix
+from ckrules.ranking.learned import AGAINST, COMMON, RANGES, VALUES, TimeModel, matrix
 from ckrules.ranking.measurements import MeasuredProblem, kernels_of
 from ckrules.ranking.trees import Ensemble, read
 from ckrules.support.errors import UsageError
@@ -145,7 +145,7 @@ def train(
     """
     if len(samples) < 10:
         raise UsageError(f"{len(samples)} problems are too few to learn from: at least 10")
-    for name in ("variant", "arch", "dtype"):
+    for name in COMMON:
         found = sorted({str(p[name]) for m in samples.measured for p in m.points})
         if len(found) > 1:
             raise UsageError(
@@ -250,7 +250,7 @@ class _Training:
 
     def _about(self) -> dict[str, Any]:
         """What the kernels have in common, and the values and ranges that were measured."""
-        about: dict[str, Any] = {n: str(self.points[0][n]) for n in ("arch", "variant", "dtype")}
+        about: dict[str, Any] = {n: str(self.points[0][n]) for n in COMMON}
         table = self.samples.tables[0]
         about["product"] = table.product.name
         values: dict[str, set[Any]] = {n: set() for n in (*VALUES, *RANGES) if n in table.columns}
