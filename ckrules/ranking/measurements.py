@@ -85,6 +85,8 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
     for name in names:
         if name and names.count(name) > 1:
             raise UsageError(f"{where}:1:1: the column {name} is there twice")
+    if all(u in names for u in _TIMES):
+        raise UsageError(f"{where}:1:1: both {' and '.join(_TIMES)} are there: expected one")
     unit = next((u for u in _TIMES if u in names), None)
     if unit is None and tuned_table(names) is not None:
         text = "a tuned table has the fastest kernel of each problem alone, nothing to learn from"

@@ -13,6 +13,7 @@ The usual ones are our own, since upstream's leave types out::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -178,8 +179,16 @@ class _Groups(_Form):
         return {**point, "block_size": point["wave_m"] * point["wave_n"] * 64}
 
 
+#: The third of four switches, ``DoubleSmemBuffer``, which names had until the winter of 2026.
+_BUFFERS = re.compile(r"(?<=_[01]x[01])x0(?=x[01]_[0-9]+$)")
+
+
 class _Blocks(_Form):
-    """Scales of blocks."""
+    """Scales of blocks, whose names of 2025 say that LDS has one buffer, too.
+
+    Facts: csrc/ck_gemm_a8w8_blockscale/gemm_a8w8_blockscale_cktile_instance.py ``TileKernelInstance.name``
+    and ``candidate_kernels_cktile_dict``, where no kernel has two (ROCm/aiter, copyright 2024-2025).
+    """
 
     variant, begins = "abquant", "a8w8_blockscale_cktile_"
     taken: Mapping[str, Any] = {"dtype": "fp8", "dtype_c": "bf16", "pad_n": False, "pad_k": False}
@@ -188,6 +197,9 @@ class _Blocks(_Form):
     def __init__(self) -> None:
         head = instance_name(self.begins, w.SCHEDULERS)
         self.grammar = Grammar(head, [flag("_aqrm", "scale_rows")])
+
+    def parse(self, text: str) -> ParsedName:
+        return super().parse(_BUFFERS.sub("", text))
 
     def meant(self, said: Mapping[str, Any]) -> dict[str, Any]:
         many = said["wave_m"] * said["wave_n"] * said["wave_k"] == 8

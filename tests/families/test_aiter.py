@@ -84,6 +84,16 @@ def test_tuned_tables_are_read() -> None:
     assert all(r.code == "CFG010" for e in entries for r in e.remarks)
 
 
+def test_names_of_2025_say_that_lds_has_one_buffer() -> None:
+    name = "a8w8_blockscale_cktile_64x128x128_2x2x1_32x32x16_intrawave_0x1x{}0_2"
+    older = parse_name(name.format("0x"))
+    assert older.point == parse_name(name.format("")).point
+    assert older.point["transpose_c"]
+    assert older.point["k_block_per_cu"] == 2
+    with pytest.raises(KernelNameError):
+        parse_name(name.format("1x"))
+
+
 _MOE = "moe_cktile2stages_gemm1_512x32x128x128_1x4_16x16x128_1perCU_per_tensor_silu"
 _SPARSE = "a8w8_bpreshuffle_cktile_0x1x8x4x1x0x0x0x0x1_128x128x128_1x4x1_16x16x64_default"
 _CUT = "a8w8_blockscale_cktile_128x128x128_1x4x1_16x16x64_default_0x1x0_1_aq"

@@ -50,6 +50,7 @@ def test_rows_become_kernels_and_problems(samples: Samples) -> None:
         ("N,C\n1,2\n", "no column latency_us"),
         ("N,latency_ns\n1,2\n", "is 'latency_ns' meant"),
         ("N,N,latency_us\n1,1,2\n", ":1:1: the column N is there twice"),
+        ("N,latency_us,latency_ms\n1,2,3\n", ":1:1: both latency_us and latency_ms are there"),
         (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
          "1,8,8,9,9,1,1,16,64,64,compv3,1_0\n"), ":2:1: '1_0' is not a time"),
         (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
