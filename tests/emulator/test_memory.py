@@ -240,6 +240,18 @@ def test_private_memory_is_each_lanes_own() -> None:
     assert (b.get(5)[0] == LANE).all()
 
 
+def test_scalar_offsets_into_private_memory_are_of_the_whole_wave() -> None:
+    """Beyond 4,095 bytes a lane, where gfx90a has no constant for them, compilers write 64 times."""
+    b = Bench(
+        "buffer_store_dword v2, off, s[4:7], s8 offset:4\ns_waitcnt vmcnt(0)\n"
+        "scratch_load_dword v4, off, s9",
+        scratch=8192,
+    )
+    b.s(4, SCRATCH_BASE & 0xFFFFFFFF, SCRATCH_BASE >> 32, 0xFFFFFFFF, 0)
+    b.s(8, 5000 * 64, 5004).v(2, LANE.astype(np.uint32)).run()
+    assert (b.get(4)[0] == LANE).all()
+
+
 @pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 def test_private_memory_is_apart_from_the_devices(arch: str, width: int) -> None:

@@ -42,7 +42,9 @@ def _buffer(d: Decoded, items: list[Operand]) -> Where:
         lane = raw(c, "v", column) if offen else np.zeros(1, np.uint32)
         offset = np.broadcast_to((step + lane) & np.int64(0xFFFFFFFF), c.exec.shape)
         if ((address >= np.uint64(SCRATCH_BASE)) & (address < np.uint64(BASE))).any():
-            start = offset + soff[:, None]
+            # Swizzled: the scalar offset counts bytes of the whole wave (LLVM,
+            # AMDGPU/SIFrameLowering.cpp, getScratchScaleFactor).
+            start = offset + (soff >> np.int64(d.target.wave_size.bit_length() - 1))[:, None]
             return LaneAddresses(start, np.full(start.shape, size), c.exec, size, private=True)
         # Each dword is checked on its own, without wrapping again; the scalar offset does not count
         # (LLVM: IntrinsicsAMDGPU.td, "excluded from bounds checking"; relaxed OOB mode).
