@@ -13,6 +13,8 @@ LOW: Mapping[str, Value] = {
 SPLITS: Mapping[str, Value] = {"variant": "fmha_fwd_splitkv", "lse": True}
 NARROW: Mapping[str, Value] = {"dtype": "fp8", "warp_tile_k0": 32, "warp_tile_k1": 32}
 ASYNC: Mapping[str, Value] = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
+#: Heads padded in vectors, since CK 2026.06.
+HEADS: Mapping[str, Value] = {"pipeline": "qr_hpad", "pad_d": True, "pad_dv": True}
 PREFILL: Mapping[str, Value] = {
     **ASYNC, "variant": "fmha_batch_prefill", "mode": "group", "paged_kv": True,
 }  # fmt: skip

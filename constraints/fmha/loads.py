@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.examples import LOW, NARROW
+from ckrules.constraints.fmha.examples import HEADS, LOW, NARROW
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.constraints.fmha.words import HALVES
 from ckrules.engine.expr import FALSE, BoolExpr, IntExpr, all_of, any_of, implies, is_pow2, ite
@@ -143,6 +143,11 @@ def _spread(
     return whole, across
 
 
+def _by_elements(c: AttentionQuantities, padded: BoolExpr) -> BoolExpr:
+    """Where padding of heads makes loads single elements: not where vectors are padded."""
+    return padded & ~c.pipeline.isin(*c.hpad) if c.hpad else padded
+
+
 @rule(
     "FMHA033", "threads-beyond-k", kind="compile",
     applies=lambda c: c.staged & ~c.asynchronous,
@@ -175,7 +180,7 @@ def k_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
             "ops/fmha/pipeline/block_fmha_pipeline_*.hpp: kAlignmentK, kAlignmentV (1 with padding)"],
     accepts=[{}, {"tile_n1": 96, "pad_dv": True}, {"tile_n0": 96},
              {"@ck": "2026.09", "tile_n1": 96}],
-    rejects=[{"@ck": "2026.06", "tile_n1": 96}, {**NARROW, "tile_n1": 160}, {"tile_n0": 48, "tile_k1": 16}],
+    rejects=[{"@ck": "2026.06", "tile_n1": 96}, {**HEADS, "@ck": "2026.06", "tile_n1": 96}, {**NARROW, "tile_n1": 160}, {"tile_n0": 48, "tile_k1": 16}],
 )  # fmt: skip
 def vectors_are_powers(c: AttentionQuantities) -> BoolExpr:
     """A thread loads 1, 2, 4, 8 or 16 elements at once, or one by one with padding.
@@ -186,10 +191,10 @@ def vectors_are_powers(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use powers of two, or pad.
     """
-    single = c.pad_dv & ~c.asynchronous
+    single = _by_elements(c, c.pad_dv & ~c.asynchronous)
     six = (c.v_vector == 6) & c.dtype.isin(*HALVES) if c.since("2026.09") else FALSE
     return all_of(
-        any_of(c.asynchronous, c.pad_d, is_pow2(c.k_load)),
+        any_of(c.asynchronous, _by_elements(c, c.pad_d), is_pow2(c.k_load)),
         _unless_vectors(
             c, any_of(c.v_layout == "col", c.v_in_pairs, single, is_pow2(c.v_vector), six)
         ),

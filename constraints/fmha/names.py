@@ -76,7 +76,7 @@ SCALES: Mapping[str, bool] = {"nqscale": False, "pertensor": True}
 _OTHER_WORDS = (
     (r"(kv_blockscale|blockscale|perhead|per_token_head|mx)(?=_n?trload|_n?sink_|_linear_|_vectorized_)",
      f"squant (squant, nsquant, {', '.join(SCALES)})", "scales of blocks, pages, heads and MX have no field"),
-    (r"(qr_(?:hpad|tdm\w*?|nwarp_sshuffle|async_trload_v3))(?=_v[rc]_)",
+    (r"(qr_(?:tdm\w*?|nwarp_sshuffle|async_trload_v3))(?=_v[rc]_)",
      f"pipeline ({', '.join(w.PIPELINES)})", "this pipeline is not modelled"),
 )  # fmt: skip
 

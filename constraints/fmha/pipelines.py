@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckrules.constraints.fmha.examples import ASYNC, NARROW, PREFILL, WIDE
+from ckrules.constraints.fmha.examples import ASYNC, HEADS, NARROW, PREFILL, WIDE
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import TRUE, BoolExpr, Value, all_of, any_of, implies
 from ckrules.engine.rules import rule
@@ -297,6 +297,24 @@ def instructions_are_in_eights(c: AttentionQuantities) -> BoolExpr:
     Fix: use larger tiles or fewer waves.
     """
     return c.scores_instructions % 8 == 0
+
+
+@rule(
+    "FMHA079", "vectors-padded-without-padding", kind="compile", since="2026.06",
+    applies=lambda c: c.pipeline.isin(*c.hpad),
+    says=["qr_hpad pads the head dimension of Q and K: pad_d = {pad_d}", "qr_hpad pads that of V: pad_dv = {pad_dv}"],
+    source="ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: static_assert !kPaddedVecLoadStore || (kPadHeadDimQ && kPadHeadDimV) (CK 2026.09, read in ROCm/rocm-libraries @ 1805635)",
+    accepts=[HEADS], rejects=[{**HEADS, "pad_d": False}, {**HEADS, "pad_dv": False}],
+    issue="https://github.com/ROCm/rocm-libraries/pull/6156",
+)  # fmt: skip
+def padded_vectors_pad(c: AttentionQuantities) -> BoolExpr:
+    """qr_hpad pads the head dimensions.
+
+    Why: asserted; it is qr with vectors in place of the single elements that padding makes there.
+
+    Fix: set pad_d and pad_dv, or use qr.
+    """
+    return all_of(c.pad_d, c.pad_dv)
 
 
 @rule(

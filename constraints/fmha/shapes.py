@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckrules.constraints.fmha import words as w
-from ckrules.constraints.fmha.examples import LOW, NARROW
+from ckrules.constraints.fmha.examples import LOW, NARROW, SPLITS
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
 from ckrules.engine.expr import BoolExpr, all_of, any_of, is_pow2, rel
 from ckrules.engine.rules import rule
@@ -87,7 +87,7 @@ def head_fits_tile(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA005", "few-head-steps", kind="compile",
-    applies=lambda c: c.pipeline.isin("qr", "qs", "qr_pagedkv"),
+    applies=lambda c: c.pipeline.isin("qr", "qs", "qr_pagedkv", *c.hpad),
     says="{pipeline} takes two steps along the head dimension at least: {tile_k0max // tile_k0=}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_{qr,qs}_ks_vs.hpp: static_assert 2 <= k0_loops",
             "ops/fmha/pipeline/block_fmha_fwd_{splitkv,pagedkv}_pipeline_*.hpp: the same"],
@@ -329,7 +329,8 @@ def columns_have_a_warp_tile(c: AttentionQuantities) -> BoolExpr:
             "ops/fmha/block/block_masking.hpp: GetTileRangeAlongX with splits, of SimplifiedGenericAttentionMask alone"],
     accepts=[{}],
     rejects=[{"variant": "fmha_fwd_splitkv", "mask": "causal"}, {"pipeline": "qr_pagedkv"}, {"paged_kv": True},
-                           {"variant": "fmha_fwd_splitkv", "trload": True}, {"pipeline": "qr_async_trload"}],
+                           {"variant": "fmha_fwd_splitkv", "trload": True}, {"pipeline": "qr_async_trload"},
+                           {**SPLITS, "pipeline": "qr_hpad"}],
 )  # fmt: skip
 def features_are_the_kernels(c: AttentionQuantities) -> BoolExpr:
     """Pipelines and traits are those that the kernel has.
@@ -339,8 +340,9 @@ def features_are_the_kernels(c: AttentionQuantities) -> BoolExpr:
     Fix: take another kernel or leave the trait out.
     """
     fwd, split, paged, prefill = (c.variant == v for v in w.VARIANTS)
+    pipelines = {**w.OF_VARIANT, "fmha_fwd": (*w.OF_VARIANT["fmha_fwd"], *c.hpad)}
     return all_of(
-        any_of(*((c.variant == v) & c.pipeline.isin(*p) for v, p in w.OF_VARIANT.items())),
+        any_of(*((c.variant == v) & c.pipeline.isin(*p) for v, p in pipelines.items())),
         ~c.dropout | fwd | prefill, ~c.skip | fwd | paged,
         ~c.trload | fwd | prefill, c.trload | c.transposes | c.staged,
         ~split | c.mask.isin("no", "mask"),

@@ -118,6 +118,11 @@ class AttentionQuantities(WavesOfProducts, _Types):
         return self.pipeline == "qr_async"
 
     @property
+    def hpad(self) -> tuple[str, ...]:
+        """The pipelines that pad heads and load vectors of them all the same."""
+        return (w.HPAD,) if self.since("2026.06") else ()
+
+    @property
     def tiles_target(self) -> EnumExpr:
         """The target whose tiles a GPU has: those of gfx950 are gfx9's."""
         node: EnumExpr = lookup(self.facts["target"], self.arch)

@@ -18,8 +18,10 @@ OPERANDS: Mapping[str, str] = {d: d if b > 1 else "fp8" for d, b in ELEMENT_BYTE
 NARROW = tuple(d for d, b in ELEMENT_BYTES.items() if b == 1)
 HALVES = ("fp16", "bf16")
 MODES = ("batch", "group")
-PIPELINES = ("qr", "qr_async", "qr_async_trload", "qs", "qr_pagedkv")
-#: The pipelines that each kernel can be made of.
+#: Since CK 2026.06 qr that pads heads and loads and stores vectors of them all the same.
+HPAD = "qr_hpad"
+PIPELINES = ("qr", HPAD, "qr_async", "qr_async_trload", "qs", "qr_pagedkv")
+#: The pipelines that each kernel can be made of, but for that one.
 OF_VARIANT: Mapping[str, tuple[str, ...]] = {
     "fmha_fwd": ("qr", "qr_async", "qr_async_trload", "qs"),
     "fmha_fwd_splitkv": ("qr",),

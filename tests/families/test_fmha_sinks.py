@@ -117,7 +117,7 @@ def test_scales_without_a_field_are_refused(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pipeline", ["qr_hpad", "qr_tdm", "qr_tdm_v128", "qr_nwarp_sshuffle", "qr_async_trload_v3"]
+    "pipeline", ["qr_tdm", "qr_tdm_v128", "qr_nwarp_sshuffle", "qr_async_trload_v3"]
 )
 def test_pipelines_without_a_word_are_refused(pipeline: str) -> None:
     word = BASELINE["pipeline"]

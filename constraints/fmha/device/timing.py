@@ -32,7 +32,7 @@ from ckrules.constraints.fmha.device.rounds import (
 from ckrules.constraints.fmha.networks import usual
 from ckrules.constraints.fmha.problem import AttentionProblem
 from ckrules.constraints.fmha.vocabulary import TILE, WARP_TILES, WAVES
-from ckrules.constraints.fmha.words import ELEMENT_BYTES
+from ckrules.constraints.fmha.words import ELEMENT_BYTES, HPAD
 from ckrules.constraints.tile_gemm.device.terms import (
     GEMMS,
     VECTOR_LANES,
@@ -67,7 +67,7 @@ FUNCTIONS: Mapping[str, float] = {
 _RESULTS: Mapping[str, int] = {"fp8fp16": 2, "fp8bf16": 2, "fp8fp32": 4}
 #: The share of the latency of a step's loads that a step at least takes.
 _WAITS: Mapping[str, float] = {
-    "qr_async": 0.8, "qr_async_trload": 0.8, "qr": 1.0, "qs": 1.0, "qr_pagedkv": 1.0,
+    "qr_async": 0.8, "qr_async_trload": 0.8, "qr": 1.0, HPAD: 1.0, "qs": 1.0, "qr_pagedkv": 1.0,
 }  # fmt: skip
 _FITTED = ("qr_async", "qr_async_trload", "qr")
 
@@ -141,7 +141,7 @@ def _terms(kernels: Mapping[str, Any], k: KernelTerms, gpu: Gpu, c: Constants) -
     queries = k.tile_m0 * k.tile_k0max * k.equal("pipeline", "qs")  # in steps, as K
     staged = keys + values + queries
     read = k.wave_m0 * keys + k.wave_m1 * values + k.wave_n0 * queries
-    straight = (k.equal("pipeline", "qr") + k.equal("pipeline", "qs")) == 0
+    straight = sum(k.equal("pipeline", p) for p in ("qr", HPAD, "qs")) == 0
     vector = np.where(straight, k.k_vector, k.k_load)
     loads = (keys + queries) / np.maximum(vector, 1) + values / np.maximum(k.v_vector, 1)
     l2 = (staged + scores * k.equal("bias", "bias")) * element

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.examples import ASYNC, SPLITS
+from ckrules.constraints.fmha.examples import ASYNC, HEADS, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit
 from ckrules.engine.expr import BoolExpr, all_of, any_of, implies, ite, maximum
 from ckrules.engine.rules import rule
@@ -188,15 +188,17 @@ def value_head_fits(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB007", "heads-not-in-vectors", kind="wrong-result",
-    applies=lambda c: c.asynchronous,
-    says=["qr_async loads {16 // element_bytes} elements at once: hdim = {p_hdim}",
-          "qr_async loads {16 // element_bytes} elements at once: hdim_v = {p_hdim_v}"],
+    applies=lambda c: c.pipeline.isin("qr_async", *c.hpad) if c.hpad else c.asynchronous,
+    says=["{pipeline} loads {16 // element_bytes} elements at once: hdim = {p_hdim}",
+          "{pipeline} loads {16 // element_bytes} elements at once: hdim_v = {p_hdim_v}"],
     source=[_API.format("dcheck, dvcheck: a.hdim_q % vec == 0 "),
+            "example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py: dcheck, dvcheck of qr_hpad (CK 2026.09, read in ROCm/rocm-libraries @ 014d097)",
             "ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs_async.hpp: kAlignmentQ, \"support multiple of vector(like 8x)\""],
-    accepts=[{**ASYNC, "p_hdim": 80}], rejects=[{**ASYNC, "p_hdim": 81}, {**ASYNC, "p_hdim_v": 4}],
+    accepts=[{**ASYNC, "p_hdim": 80}, {**HEADS, "@ck": "2026.06", "p_hdim": 80}],
+    rejects=[{**ASYNC, "p_hdim": 81}, {**ASYNC, "p_hdim_v": 4}, {**HEADS, "@ck": "2026.06", "p_hdim": 84}],
 )  # fmt: skip
 def heads_are_vectors(c: AttentionFit) -> BoolExpr:
-    """Head dimensions of qr_async are multiples of 16 bytes.
+    """Head dimensions of qr_async and qr_hpad are multiples of 16 bytes.
 
     Why: padding is asked for by the vector, not by the element, so that a vector at the end of a
     head holds elements of the next.

@@ -64,7 +64,7 @@ def sinks_are_the_problems(c: AttentionFit) -> BoolExpr:
 
 @rule(
     "FPROB037", "windows-behind-their-sinks", kind="wrong-result", since="2026.06", until="2026.09",
-    applies=lambda c: all_of(c.variant == "fmha_fwd", c.sink, c.pipeline.isin("qr", "qr_async")),
+    applies=lambda c: all_of(c.variant == "fmha_fwd", c.sink, c.pipeline.isin("qr", "qr_async", *c.hpad)),
     says=["K moves on to a window after one tile, and there are {p_sink_size} columns before: a window begins with column {window_begins}, tile_n0 = {tile_n0}",
           "K and V do not move on to a window that begins with column {window_begins} (bias = {bias}): sink_size = {p_sink_size}, tile_n0 = {tile_n0}"],
     source=["ops/fmha/pipeline/block_fmha_pipeline_qr_ks_vs.hpp: move_tile_window(k_dram_block_window) where i_total_loops == 0 (CK 2026.06, read)",
@@ -93,7 +93,7 @@ def windows_are_reached(c: AttentionFit) -> BoolExpr:
     whole = c.window_begins <= kept
     by_tile = any_of(whole, (c.p_sink_size >= 1) & (c.p_sink_size <= c.tile_n0))
     straight = any_of(whole, (c.p_sink_size == 0) & (c.bias != "bias"))
-    return all_of(implies(c.pipeline == "qr", by_tile), implies(c.asynchronous, straight))
+    return all_of(c.asynchronous | by_tile, ~c.asynchronous | straight)
 
 
 @rule(
