@@ -189,6 +189,24 @@ def mixed_types_stay_apart(c: GemmQuantities) -> BoolExpr:
 
 
 @rule(
+    "GEMM088", "mixed-types-read-transposing", kind="compile", until="2026.06",
+    applies=lambda c: c.mixed & c.pipeline.isin("mem", "compv3"),
+    says="{pipeline} has no registers for B of {dtype} where LDS reads transpose it: layout = {layout}",
+    source="ops/gemm/block/block_universal_gemm_as_bs_cr.hpp: LocalPrefetch, b_warp_tile_ = load_tile_transpose (no viable overloaded '=', seen with clang 22)",
+    accepts=[{**_MIXED, "arch": "gfx950"}], rejects=[{**_MIXED, "arch": "gfx950", "layout": "rrr"}],
+)  # fmt: skip
+def mixed_types_are_not_transposed(c: GemmQuantities) -> BoolExpr:
+    """mem and compv3 compute mixed 8-bit types where LDS reads do not transpose B.
+
+    Why: the registers for B have the compute type, which is A's. A plain read leaves B's bits there
+    (GEMM026); one that transposes hands over registers of B's own type.
+
+    Fix: keep K contiguous in B, or use compv4.
+    """
+    return ~c.b_transpose_load
+
+
+@rule(
     "GEMM030", "mixed-types-transposed", kind="compile",
     applies=lambda c: c.mixed & c.transpose_c,
     says="{pipeline} with a transposed C takes the registers of A for B's: {dtype} has two types",

@@ -8,7 +8,7 @@ from typing import Any
 from ckrules.constraints.gemm.citations import BOTH
 from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, maximum
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, maximum
 from ckrules.engine.rules import rule
 
 _PIPELINE = "ops/gemm/pipeline/wp_pipeline_agmem_bgmem_creg_v2.hpp"
@@ -92,6 +92,27 @@ def weights_have_wmma(c: GemmQuantities) -> BoolExpr:
     Fix: take a warp tile and a dtype of the GPU (`ckrules archs GPU`).
     """
     return c.own_warp_tile
+
+
+@rule(
+    "GEMM087", "weights-of-wmma", kind="compile", until="2026.06",
+    applies=lambda c: c.shuffled_b & (c.wave_size == 64) & (c.element_bytes == 1) & c.known_warp_tile,
+    says="pre-shuffled weights on {arch} have warp tiles of MFMA, and {warp_tile} of {dtype} is one of WMMA",
+    source=[f"{_POLICY}: MakeADramTileDistribution, MakeBFlatDramTileDistribution",
+            "ops/gemm/warp/warp_gemm_impl.hpp: WarpGemmImpl::operator() static_assert is_similiar_distributed_tensor_v"],
+    accepts=[{**_SMALL, "dtype": "fp8", "warp_tile_k": 32}],
+    rejects=[{**_SMALL, "dtype": "fp8", "warp_tile_k": 16}],
+)  # fmt: skip
+def weights_have_mfma(c: GemmQuantities) -> BoolExpr:
+    """On waves of 64 lanes pre-shuffled weights of 8 bits have another warp tile than 16x16x16.
+
+    Why: the pipeline hands 64 lanes their parts of A and B, and this warp tile has a warp GEMM for
+    the 32 of a WMMA alone, which wants other parts; asserted. Other pipelines take the parts that
+    the warp GEMM wants, and compute zeros (WARP002).
+
+    Fix: take 16x16x32 or 32x32x16.
+    """
+    return any_of(c.warp_tile_m != 16, c.warp_tile_n != 16, c.warp_tile_k != 16)
 
 
 @rule(
