@@ -68,7 +68,7 @@ def test_a_format_is_told_by_its_content(name: str, form: str) -> None:
 def test_a_list_that_begins_on_the_first_line_is_one_document(between: str) -> None:
     """Its two lines begin as objects do, and were read as JSON Lines of which neither is whole."""
     text = f'{{"kernels": [{{"tile_m": 64}}{between}{{"tile_m": 32}}]}}'
-    head = SourceFile("a", BufferedReader(BytesIO(text.encode()))).head()  # type: ignore[arg-type]
+    head = SourceFile("a", BufferedReader(BytesIO(text.encode()))).head()
     assert detect("a.ck.json", head) == "json"
 
 
