@@ -54,10 +54,8 @@ class TestWhy:
 
     def test_the_core_is_what_makes_it_illegal(self) -> None:
         """A warning about fewer values was shown as the core."""
-        point = legal(
-            tile_m=320, tile_n=256, tile_k=32, wave_m=1, warp_tile_k=16, pipeline="basic_v1",
-            epilogue="default", vector_a=16, vector_b=1, vector_c=2,
-        )  # fmt: skip
+        point = legal(tile_m=320, tile_n=320, tile_k=48, wave_m=1, wave_n=1, pipeline="mem")
+        point |= {"vector_a": 1, "vector_b": 1}
         answer = json.loads(run("why", json.dumps(point), "--format", "json").output)
         assert "HW002" in [v["code"] for v in answer["violations"]]
         assert not answer["legal"]
