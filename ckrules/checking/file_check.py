@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from ckrules.checking.first_seen import Sightings
 from ckrules.checking.settings import Settings
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.engine.rules.batch import BatchChecker
-from ckrules.engine.rules.repairs import Repairs
+from ckrules.engine.rules.repairs import FieldRepair, Repairs
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import family_of
@@ -194,18 +194,26 @@ class FileCheck:
             if isinstance(item, Remark):
                 shown = (v.shown for v in self.remarked(item))
                 yield from (d.edit for found in shown for d in found if d.edit is not None)
-            if not isinstance(item, Entry):
-                continue
-            config, point = item.config, item.config.point
-            checker, repairs = self._context.judges(config)
-            broken = [v.code for v in checker(point)]
-            wanted = [c for c in broken if self._wanted(c, item)]
-            if not wanted:
-                continue
-            for change in repairs.every(point, wanted, unsafe=unsafe):
-                edit = item.rewrite(change.field, change.value)
-                if edit is not None and edit.place.end_line:
-                    yield edit
+            elif isinstance(item, Entry):
+                yield from self._edits_of(item, unsafe)
+
+    def _edits_of(self, entry: Entry, unsafe: bool) -> Iterable[Edit]:
+        """The repairs of a configuration, one for each field."""
+        point = entry.config.point
+        checker, repairs = self._context.judges(entry.config)
+        wanted = [v.code for v in checker(point) if self._wanted(v.code, entry)]
+        edits: dict[str, Edit] = {}
+
+        def make(change: FieldRepair) -> bool:
+            edit = entry.rewrite(change.field, change.value)
+            if edit is None or not edit.place.end_line:
+                return False
+            edits[change.field] = edit  # instead of one that was made before
+            return True
+
+        if wanted:
+            repairs.every(point, wanted, unsafe=unsafe, make=make)
+        return edits.values()
 
     def _wanted(self, code: str, item: Entry) -> bool:
         codes, suppressions = self._context.codes, self.reading.suppressions

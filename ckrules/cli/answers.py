@@ -85,14 +85,18 @@ class PointOfBook:
     named: Mapping[str, Any]
 
     @classmethod
-    def of(cls, config: Config, books: Books) -> PointOfBook:
-        """A configuration, by the rules of its own release where it names one."""
-        book = books.at(config.ck).of(config.variant)
+    def of(cls, config: Config, books: Books, *, advised: bool = False) -> PointOfBook:
+        """A configuration, by the rules of its own release where it names one.
+
+        ``advised`` has the warnings that `ckrules check` gives among them.
+        """
+        own = books.at(config.ck)
+        book = own.advised(config.variant) if advised else own.of(config.variant)
         return cls(
             book,
             config.point,
             title_of(config),
-            {"ck": books.at(config.ck).ck, "name": config.name},
+            {"ck": own.ck, "name": config.name},
         )
 
 

@@ -5,6 +5,7 @@ Nothing here knows the protocol; places are those of `ckrules.editor.document`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,20 +26,24 @@ Line = Callable[[str], str]
 #: ``"key": "val`` or ``key = "val``, up to the place where something is typed.
 _VALUE = re.compile(r"""^.*?["']?(?P<key>\w+)["']?\s*[:=]\s*(?P<quote>["']?)(?P<word>[\w.]*)$""")
 _NAME = re.compile(r"\w+")
+#: What follows the place of a value that is written behind it.
+_WRITTEN = re.compile(r"""\s+["'\w\[{-]|["']""")
 _KEY = re.compile(r"""^(?:.*[{,])?\s*(?P<quote>["']?)(?P<word>[a-z]\w*)?$""")
 
 
+#: Formats whose texts stand in quotes.
+_QUOTING = frozenset({"dispatcher", "json", "jsonl", "registry", "toml"})
 #: Findings beside the rules that comments hide.
 HIDEABLE = frozenset({"CFG001", "CFG002", "CFG003"})
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionProposal:
-    """A word that may stand at a place."""
+    """A word that may stand at a place, and the text that the format has for it."""
 
     word: str
     detail: str
-    place: Place
+    edit: Edit
     good: bool = True
 
 
@@ -113,9 +118,15 @@ def proposals(
     before = text[: column - 1]
     spot = document.spot(line, column) if document.fresh else None
     if spot is not None and spot.place.end_line == line:
-        return list(_values(spot, _unquoted(spot.place, text), books))
+        place = _unquoted(spot.place, text)
+        own = word(spot.entry.config.point[spot.field])
+        plain = text[place.column - 1 : place.end_column - 1] == own
+        return list(_values(spot, place, _spelling(document, place != spot.place, plain), books))
     typed = _VALUE.match(before)
     if typed is not None:
+        if not (typed["quote"] or typed["word"]) and _WRITTEN.match(text[column - 1 :]):
+            return []
+        spell = _spelling(document, bool(typed["quote"]))
         place = _word(document, line, text, column, len(typed["word"]))
         spot = document.on_line(line, typed["key"])
         if spot is None:  # the value has just been broken
@@ -123,13 +134,37 @@ def proposals(
                 (FieldSpot(e, typed["key"], place) for e in document.near(line, column)
                  if typed["key"] in e.config.point), None,
             )  # fmt: skip
-        return list(_values(spot, place, books)) if spot else _any(typed["key"], place, books)
+        if spot is not None:
+            return list(_values(spot, place, spell, books))
+        return _any(typed["key"], place, spell, books)
     key = _KEY.match(before)
     if key is None or not (key["quote"] or key["word"]):
         return []
     place = _word(document, line, text, column, len(key["word"] or ""))
     names = {n for book in books.every() for n in book.fields}
-    return [CompletionProposal(n, about(n), place) for n in sorted(names)]
+    return [CompletionProposal(n, about(n), Edit(place, n)) for n in sorted(names)]
+
+
+_Spell = Callable[[Value, Edit | None], str | None]
+
+
+def _spelling(document: OpenDocument, quoted: bool, plain: bool = True) -> _Spell:
+    """How a value is written: as its edit has it, else as it is, or not at all.
+
+    Args:
+        quoted: Whether the place is within quotes.
+        plain: Whether values without an edit stand there as they are.
+    """
+    quote = document.format in _QUOTING and not quoted
+
+    def spell(value: Value, edit: Edit | None) -> str | None:
+        if edit is not None:
+            signs = quoted and edit.text.startswith(("'", '"'))
+            return edit.text[1:-1] if signs else edit.text
+        shown = json.dumps(value) if quote and isinstance(value, str) else word(value)
+        return shown if plain else None
+
+    return spell
 
 
 def _unquoted(place: Place, text: str) -> Place:
@@ -146,30 +181,41 @@ def _word(document: OpenDocument, line: int, text: str, column: int, typed: int)
     return Place(document.name, line, column - typed, line, end)
 
 
-def _values(spot: FieldSpot, place: Place, books: Books) -> Iterator[CompletionProposal]:
+def _values(
+    spot: FieldSpot, place: Place, spell: _Spell, books: Books
+) -> Iterator[CompletionProposal]:
+    """The values of a field that its format can say."""
     config, domain = spot.entry.config, _domains(spot.entry, books).get(spot.field)
     if domain is None:
         return
     book = books.at(config.ck).of(config.variant)
     own = frozenset(v.code for v in book.violations(config.point))
+    written = spot.entry.written(spot.field)
     found = []
     for value in domain.values:
+        edit = spot.entry.rewrite(spot.field, value)
+        if edit is None and spot.entry.rewrites:
+            continue
+        text = spell(value, edit if edit is not None and edit.place == written else None)
+        if text is None:
+            continue
         broken = [v.code for v in book.violations({**config.point, spot.field: value})]
         worse = [c for c in broken if c not in own]
         detail = f"breaks {', '.join(worse or broken)}" if broken else "legal"
-        found.append(
-            (bool(worse), len(broken), CompletionProposal(word(value), detail, place, not worse))
-        )
+        made = CompletionProposal(word(value), detail, Edit(place, text), not worse)
+        found.append((bool(worse), len(broken), made))
     yield from (p for _, _, p in sorted(found, key=lambda row: row[:2]))
 
 
-def _any(key: str, place: Place, books: Books) -> list[CompletionProposal]:
+def _any(key: str, place: Place, spell: _Spell, books: Books) -> list[CompletionProposal]:
     """The values that a field has in any book, where no configuration can be judged."""
     values: dict[Value, None] = {}
     for book in books.every():
         if key in book.fields:
             values.update(dict.fromkeys(domain_of(book.fields[key]).values))
-    return [CompletionProposal(word(v), f"a value of {key}", place) for v in values]
+    about = f"a value of {key}"
+    texts = ((v, spell(v, None)) for v in values)
+    return [CompletionProposal(word(v), about, Edit(place, t)) for v, t in texts if t is not None]
 
 
 def _domains(entry: Entry, books: Books) -> Mapping[str, Domain]:
@@ -193,11 +239,20 @@ def repairs(document: OpenDocument, first: int, last: int) -> Iterator[Repair]:
         lines = document.text.split("\n")
         for d in found:
             if d.code in HIDEABLE or d.kind != FILE:
-                yield _hidden(d, lines[d.place.line - 1], document.comment)
+                line = lines[d.place.line - 1].removeprefix("\ufeff")
+                yield _hidden(d, line, document.comment, document.format == "conf")
 
 
-def _hidden(d: Diagnostic, line: str, sign: str) -> Repair:
-    """A comment behind the line; one that is there already gets another code."""
+def _hidden(d: Diagnostic, line: str, sign: str, alone: bool) -> Repair:
+    """A comment behind the line, or before it where it has to stand ``alone``.
+
+    One that is there already gets another code.
+    """
+    if alone:
+        eol = "\r\n" if line.endswith("\r") else "\n"
+        before = Place(d.place.source, d.place.line, 1, d.place.line, 1)
+        comment = f"{sign} ckrules: ignore[{d.code}] accepted as it is{eol}"
+        return Repair(f"Accept {d.code} here", d, Edit(before, comment))
     codes = re.search(rf"{re.escape(sign)}\s*ckrules\s*:\s*ignore\s*\[[^\]\n]*", line)
     end = (codes.end() if codes else len(line.rstrip())) + 1
     text = f", {d.code}" if codes else f"  {sign} ckrules: ignore[{d.code}] accepted as it is"

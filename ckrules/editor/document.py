@@ -43,8 +43,8 @@ class OpenDocument:
         self.name = name
         self.text = ""
         self.verdicts: list[ItemVerdict] = []
-        #: How comments of the text's format begin; empty if it has none.
-        self.comment = ""
+        #: The name of the text's format, and how its comments begin; empty if there are none.
+        self.format = self.comment = ""
         #: Whether the configurations are those of the text as it is.
         self.fresh = False
         self._entries: list[Entry] = []
@@ -62,8 +62,8 @@ class OpenDocument:
         self.text, self.verdicts = text, []
         check = checker.of_text(self.name, text.encode("utf-8", "surrogatepass"))
         self.verdicts = list(check.verdicts())
-        form = check.reading.format
-        self.comment = formats()[form].COMMENT if form else ""
+        self.format = check.reading.format
+        self.comment = formats()[self.format].COMMENT if self.format else ""
         entries = [v.item for v in self.verdicts if isinstance(v.item, Entry)]
         self.fresh = bool(entries)
         if entries:

@@ -8,10 +8,10 @@ before this module is imported.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,8 +50,9 @@ class EditorServer:
         self._ls, self._make = ls, make
         self._pool = ThreadPoolExecutor(1, "ckrules-check")
         self._editor: asyncio.Task[Editor] | None = None
-        self._asked: Counter[str] = Counter()
-        """How often each open text was to be checked."""
+        self._asked: dict[str, int] = {}
+        """For each open text the number of the last question, which no other one has."""
+        self._numbers = count(1)
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def _apart(self, work: Callable[..., _T], *given: Any) -> _T:
@@ -65,7 +66,7 @@ class EditorServer:
 
     def ask(self, uri: str) -> None:
         """Has a text checked, after the check of it that is running."""
-        self._asked[uri] += 1
+        self._asked[uri] = next(self._numbers)
         if uri not in self._running:
             self._running[uri] = asyncio.create_task(self._check(uri))
 
@@ -103,10 +104,11 @@ class EditorServer:
             for each in list(self._asked):
                 self.ask(each)
 
-    async def closed(self, uri: str) -> None:
-        """Forgets a text and its findings."""
+    def closed(self, uri: str) -> None:
+        """Forgets a text and its findings, before the next message opens it again."""
         self._asked.pop(uri, None)
-        (await asyncio.shield(self.begin())).close(uri)
+        if self._editor is not None and self._editor.done() and not self._editor.exception():
+            self._editor.result().close(uri)
         self._publish(uri, [], None)
 
     async def ready(self, params: Any) -> tuple[Editor, TextDocument]:
@@ -151,8 +153,8 @@ def server(make: Callable[[], Editor]) -> LanguageServer:
         await own.saved(params.text_document.uri)
 
     @ls.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    async def closed(params: lsp.DidCloseTextDocumentParams) -> None:
-        await own.closed(params.text_document.uri)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        own.closed(params.text_document.uri)
 
     @ls.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:

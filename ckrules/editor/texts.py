@@ -149,7 +149,7 @@ class Editor:
                 sort_text=f"{i:04}",
                 filter_text=p.word,
                 tags=None if p.good else [lsp.CompletionItemTag.Deprecated],
-                text_edit=lsp.TextEdit(place.range(p.place), p.word),
+                text_edit=place.edit(p.edit),
             )
             for i, p in enumerate(found)
         ]
@@ -183,7 +183,9 @@ class _Places:
 
     def __init__(self, text: TextDocument) -> None:
         self.uri, self._codec = text.uri, text.position_codec
-        self._lines = text.source.split("\n")
+        self._lines = text.source.removeprefix("\ufeff").split("\n")
+        #: Units of a byte order mark, which is no character of the first line to readers.
+        self._mark = len(text.source) - len(text.source.removeprefix("\ufeff"))
         self._units: dict[int, list[int]] = {}
 
     def line(self, number: int) -> str | None:
@@ -207,8 +209,10 @@ class _Places:
         """The units before each character of a line, and before its end."""
         if line not in self._units:
             words = self.line(line) or ""
-            counted = accumulate(map(self._codec.client_num_units, words), initial=0)
-            self._units[line] = list(range(len(words) + 1) if words.isascii() else counted)
+            first = self._mark if line == 1 else 0
+            plain = range(first, first + len(words) + 1)
+            counted = accumulate(map(self._codec.client_num_units, words), initial=first)
+            self._units[line] = list(plain if words.isascii() else counted)
         return self._units[line]
 
     def _to(self, line: int, column: int) -> lsp.Position:

@@ -118,6 +118,11 @@ class Entry:
         """The place of a field's value, None where the source does not write it."""
         return None if self._locate is None else self._locate(field)
 
+    @property
+    def rewrites(self) -> bool:
+        """Whether there are edits of fields at all."""
+        return self._rewrite is not None
+
     def rewrite(self, field: str, value: Value) -> Edit | None:
         """The edit that gives the field another value, None where the format cannot say it."""
         return None if self._rewrite is None else self._rewrite(field, value)
@@ -210,14 +215,27 @@ class NamedEntry(Entry):
         self._naming, self._place, self._spread = naming_of(text), place, spread
         self.place = _part(place, 0, len(text), spread) if place.line else place
 
+    @property
+    def rewrites(self) -> bool:
+        return True
+
     def written(self, field: str) -> Place | None:
         span = None if self._naming is None else self._naming.span(self.label, field)
         return None if span is None else _part(self._place, span[0], span[1], self._spread)
 
     def rewrite(self, field: str, value: Value) -> Edit | None:
-        found = self.written(field)
-        plain = isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
-        return Edit(found, str(value)) if found is not None and plain else None
+        found = None if self._naming is None else self._naming.span(self.label, field)
+        if found is None or isinstance(value, bool) or not self._spread:
+            return None
+        start, end = found
+        text = f"{self.label[:start]}{value}{self.label[end:]}"
+        try:  # words of names differ from values, and what is left out follows from others
+            said = {**read_name(self.label).point, field: value}
+            if read_name(text).point != said:
+                return None
+        except KernelNameError:
+            return None
+        return Edit(_part(self._place, start, end, True), str(value))
 
 
 def _column(place: Place, column: int, spread: bool) -> Place:
@@ -272,7 +290,18 @@ def entry_from_mapping(
         )
     except RecursionError:
         return UnreadableText(place, "nested too deeply to be a configuration")
-    return Entry(config, place, lambda name: locate(name, False), rewrite, **extra)
+
+    def alone(name: str, value: Value) -> Edit | None:
+        """The edit, unless a field that is left out follows from the value and would change."""
+        try:
+            again = _config({**given, name: value}, context)
+        except ConfigError:
+            return None
+        same = again.point == {**config.point, name: value}
+        return rewrite(name, value) if rewrite is not None and same else None
+
+    edits = None if rewrite is None else alone
+    return Entry(config, place, lambda name: locate(name, False), edits, **extra)
 
 
 def _config(given: Mapping[str, Any], context: Context) -> Config:

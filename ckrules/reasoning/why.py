@@ -37,6 +37,7 @@ class WhyPoint:
 
     ``conflicts`` has one entry for each violated rule: the values that cannot stand beside it.
     ``core`` is the one with the fewest values; other rules over the same fields may sharpen it.
+    Where a rule of severity error is violated, it is one of errors.
     """
 
     point: Mapping[str, Value]
@@ -129,11 +130,19 @@ def why(
         return WhyPoint(full, (), (), None)
     decider = Decider(book.fields, widened(book, full), timeout=seconds(timeout))
     conflicts = tuple(_one_rule(v.rule, full, decider) for v in violations)
-    found = [_sharper(v.rule, book.rules, full, decider) for v in violations]
+    rules, broken = list(book.rules), [v.rule for v in violations]
+    if any(map(_is_error, broken)):
+        rules, broken = list(filter(_is_error, rules)), list(filter(_is_error, broken))
+    plain = [c for v, c in zip(violations, conflicts, strict=True) if v.rule in broken]
+    found = [_sharper(rule, rules, full, decider) for rule in broken]
     if deep:
-        found.append(_deepest([v.rule for v in violations], book.rules, full, decider))
+        found.append(_deepest(broken, rules, full, decider))
     sharp = [c for c in found if c is not None]
-    return WhyPoint(full, violations, conflicts, _best([*conflicts, *sharp]))
+    return WhyPoint(full, violations, conflicts, _best([*plain, *sharp]))
+
+
+def _is_error(rule: Rule) -> bool:
+    return rule.severity == "error"
 
 
 def _sharper(

@@ -195,3 +195,25 @@ def test_work_on_repairs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counted == {"nearest": 2, "target": 3}
     assert fields == ["double_smem_buffer"] * 5 + [""] * 5
     assert not found.seeks
+
+
+@pytest.mark.parametrize("suffix", ["json", "toml"])
+def test_a_field_that_is_repaired_twice_has_its_last_value(suffix: str, folder: Path) -> None:
+    """Of two edits of one place the first in the alphabet was made."""
+    given = legal(
+        tile_m=96, tile_n=320, wave_m=5, wave_n=9, pipeline="compv4", double_smem_buffer=False
+    )
+    if suffix == "json":
+        text = json.dumps(given)
+    else:
+        text = "".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items())
+    path = Path(write(folder, f"a.ck.{suffix}", text))
+    forward = book("forward")
+    point = forward.point({**forward.vocabulary.baseline, **given})
+    made = Repairs(forward).every(point, [v.code for v in forward.violations(point)], unsafe=True)
+    twice = [r.value for r in made if r.field == "wave_n"]
+    assert len(twice) > 1
+    assert str(twice[0]) < str(twice[-1])
+    run("check", "--isolated", "--fix", "--unsafe-fixes", str(path))
+    name = json.loads(run("check", "--isolated", "--verdicts", str(path)).stdout)["name"]
+    assert f"x{twice[-1]}x1_" in name

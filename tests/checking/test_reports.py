@@ -112,6 +112,22 @@ def test_fingerprints_do_not_depend_on_lines(
     assert found[0] == found[1] != []
 
 
+@pytest.mark.parametrize("form", ["sarif", "gitlab"])
+def test_a_file_is_the_same_however_it_is_given(form: str) -> None:
+    """Each build folder of a runner, and "./" before a path, made new findings of all."""
+    given = ["own.json", "./own.json", str(Path("own.json").absolute())]
+    said = [json.loads(report(form, name)) for name in given]
+    assert said[0] == said[1] == said[2]
+
+
+def test_sarif_names_a_file_elsewhere_by_its_whole_address(tmp_path: Path) -> None:
+    path = tmp_path / "a b.json"
+    path.write_bytes(Path("own.json").read_bytes())
+    first = json.loads(report("sarif", str(path)))["runs"][0]["results"][0]
+    where = first["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert where == {"uri": path.as_uri()}
+
+
 def test_json_findings_have_every_key() -> None:
     findings: list[dict[str, Any]] = json.loads(report("json", *SAMPLES))
     assert len({tuple(f) for f in findings}) == 1

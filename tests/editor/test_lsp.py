@@ -563,3 +563,23 @@ def test_every_format_has_the_findings_of_check() -> None:
 
     assert any(wanted.values())
     speak(files[0].parent, session)
+
+
+def test_a_text_that_is_opened_again_has_its_own_findings(tmp_path: Path) -> None:
+    """It was closed while it was checked; the findings of what it had held were shown for good."""
+
+    async def session(client: LanguageClient, folder: Path) -> None:
+        path = folder / "kernels.names"
+        await opened(client, path, NAME)
+        which = lsp.TextDocumentIdentifier(path.as_uri())
+        many = "".join(f"{NAME.replace('64x64x32', f'{i}x64x32')}\n" for i in range(800))
+        for text in (many, f"\n{NAME}\n"):
+            client.text_document_did_close(lsp.DidCloseTextDocumentParams(which))
+            begin(client, path, text)
+            await asyncio.sleep(0.05)
+        lines: set[int] = set()
+        while lines != {1}:  # those of texts that were closed come before
+            found = await asyncio.wait_for(client.sent.get(), 20)
+            lines = {d.range.start.line for d in found.diagnostics}
+
+    speak(tmp_path, session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,14 @@ def test_a_format_is_told_by_its_content(name: str, form: str) -> None:
     with (DATA / name).open("rb") as stream:
         head = SourceFile(name, stream).head()
     assert detect("a", head) == form
+
+
+@pytest.mark.parametrize("between", [",\n", ", \n\n"])
+def test_a_list_that_begins_on_the_first_line_is_one_document(between: str) -> None:
+    """Its two lines begin as objects do, and were read as JSON Lines of which neither is whole."""
+    text = f'{{"kernels": [{{"tile_m": 64}}{between}{{"tile_m": 32}}]}}'
+    head = SourceFile("a", BufferedReader(BytesIO(text.encode()))).head()
+    assert detect("a.ck.json", head) == "json"
 
 
 @pytest.mark.parametrize("name", FILES)

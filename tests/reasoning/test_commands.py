@@ -44,6 +44,23 @@ class TestWhy:
         assert verdict["legal"]
         assert [v["code"] for v in found["violations"]] == ["OP004"]
 
+    def test_warnings_of_check(self) -> None:
+        """`check` warned of a rule, and `why` said that none was broken."""
+        spills = legal(tile_m=512, tile_n=512, tile_k=16, wave_m=1, wave_n=1)
+        assert "HW002" in run("check", json.dumps(spills)).output
+        result = run("why", json.dumps(spills))
+        assert result.exit_code == 0
+        assert "  legal: only rules of severity warning are broken\n  HW002 [" in result.output
+
+    def test_the_core_is_what_makes_it_illegal(self) -> None:
+        """A warning about fewer values was shown as the core."""
+        point = legal(tile_m=320, tile_n=320, tile_k=48, wave_m=1, wave_n=1, pipeline="mem")
+        point |= {"vector_a": 1, "vector_b": 1}
+        answer = json.loads(run("why", json.dumps(point), "--format", "json").output)
+        assert "HW002" in [v["code"] for v in answer["violations"]]
+        assert not answer["legal"]
+        assert "HW002" not in [r["code"] for r in answer["core"]["rules"]]
+
     def test_region(self) -> None:
         """An empty region is explained, another one has a witness."""
         result = run("why", "--where", "pipeline == 'comp_async' & arch == 'gfx1201'")
@@ -109,6 +126,14 @@ class TestFix:
         result = run("fix", point)
         assert result.exit_code == 1
         assert "arch = 'gfx1201' and dtype = 'fp32' cannot hold together" in result.output
+
+    def test_fields_that_only_a_warning_refuses(self) -> None:
+        """The configuration itself is legal: nothing legal was said to keep its fields."""
+        point = legal(variant="bwd_data", vector_b=1, num_groups_to_merge=64)
+        held = ("variant", "vector_b", "num_groups_to_merge")
+        result = run("fix", json.dumps(point), "--keep", ",".join(held))
+        assert result.exit_code == 1
+        assert "  nothing legal without a warning keeps variant, arch, " in result.output
 
     def test_what_was_found_in_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fixes that are known when the time is over are shown, and that there may be more."""

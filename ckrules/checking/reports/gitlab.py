@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ckrules.checking.diagnostics import Diagnostic
-from ckrules.checking.fingerprint import fingerprint
+from ckrules.checking.fingerprint import fingerprint, report_path
 from ckrules.checking.first_seen import Sightings
 from ckrules.checking.reports import ReportOptions
 from ckrules.checking.verdict import ItemVerdict
@@ -41,7 +41,7 @@ def issue(d: Diagnostic, seen: Sightings) -> dict[str, Any]:
         "fingerprint": fingerprint(d, seen),
         "severity": _SEVERITIES[d.severity],
         "location": {
-            "path": d.place.source,
+            "path": report_path(d.place.source),
             "lines": {"begin": line, "end": max(d.place.end_line, line)},
         },
     }

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from ckrules import __version__
 from ckrules.checking.diagnostics import Diagnostic, kind_sentence, linked
 from ckrules.checking.findings import FINDINGS
-from ckrules.checking.fingerprint import fingerprint
+from ckrules.checking.fingerprint import fingerprint, report_path
 from ckrules.checking.first_seen import Sightings
 from ckrules.checking.reports import ReportOptions
 from ckrules.checking.verdict import ItemVerdict
@@ -111,10 +111,9 @@ def _location(place: Place, name: str | None = None) -> dict[str, Any]:
 
 
 def _artifact(place: Place) -> dict[str, str]:
-    path = place.source
-    if os.path.isabs(path) and path.startswith(os.getcwd() + os.sep):
-        path = os.path.relpath(path)
-    return {"uri": quote(os.fsencode(path.replace(os.sep, "/")), safe="/-._~!$&'()*+,;=@")}
+    path = report_path(place.source)
+    uri = quote(os.fsencode(path), safe="/-._~!$&'()*+,;=@")
+    return {"uri": f"file:///{uri.lstrip('/')}" if os.path.isabs(path) else uri}
 
 
 def _region(place: Place) -> dict[str, int]:

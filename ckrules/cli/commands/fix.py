@@ -101,7 +101,9 @@ def command(
                 yield f"       - {c.field} = {literal(c.before)}"
                 yield f"       + {c.field} = {literal(c.after)}"
         if found.obstacle is not None:
-            yield f"  nothing legal keeps {', '.join(found.kept) or 'anything'}"
+            clean = all(r.severity == "error" for r in found.obstacle.rules)
+            what = "legal" if clean else "legal without a warning"
+            yield f"  nothing {what} keeps {', '.join(found.kept) or 'anything'}"
             yield f"  {found.obstacle.sentence()}"
             yield from source_lines(found.obstacle.rules)
         elif found.complete and len(found.fixes) < n:

@@ -110,7 +110,7 @@ def _configurations(configs: Sequence[str], request: Request) -> list[PointOfBoo
     found = configurations(configs, request.books, archs)
     if not found:
         raise UsageError("no configurations found")
-    return [PointOfBook.of(config, request.books) for config in found]
+    return [PointOfBook.of(config, request.books, advised=True) for config in found]
 
 
 def _points(items: Sequence[PointOfBook], deep: bool, timeout: float, write: Writer) -> int:

@@ -144,13 +144,21 @@ class Repairs:
         return self._targets[key]
 
     def every(
-        self, point: Mapping[str, Value], broken: Iterable[str], *, unsafe: bool = False
+        self,
+        point: Mapping[str, Value],
+        broken: Iterable[str],
+        *,
+        unsafe: bool = False,
+        make: Callable[[FieldRepair], bool] = lambda _: True,
     ) -> list[FieldRepair]:
         """The repairs of the broken rules one after another, each on what those before it made.
+
+        A later one may change a field again.
 
         Args:
             broken: The codes of the rules to repair.
             unsafe: Whether repairs that are not safe are made as well.
+            make: Makes a repair; whether that was possible.
         """
         wanted = set(broken)
         made: list[FieldRepair] = []
@@ -160,7 +168,7 @@ class Repairs:
             if rule.code not in lost:
                 continue
             found = self.nearest(now, rule, lost)
-            if found is not None and (unsafe or found.safe):
+            if found is not None and (unsafe or found.safe) and make(found):
                 made.append(found)
                 now[found.field] = found.value
         return made

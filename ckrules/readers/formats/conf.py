@@ -88,7 +88,14 @@ def _instance(
         if place is None or isinstance(value, str) or derived:
             return None
         word = isinstance(value, bool) and found.texts[found.home[field]].isalpha()
-        return Edit(place, str(value).lower() if word else str(int(value)))
+        new = str(value).lower() if word else str(int(value))
+        start, end = found.spans[found.home[field]]
+        try:  # other fields are derived from the arguments
+            again = table.read(line.text[:start] + new + line.text[end:], source, wave_size)
+        except LineError:
+            return None
+        said = {"variant": again.instance.variant, **again.fields}
+        return Edit(place, new) if said == {**fields, field: value} else None
 
     for key, outside in table.outside.items():
         if outside(fields.get(key)):

@@ -30,8 +30,8 @@ def sniff(head: list[str]) -> bool:
     try:
         return isinstance(json.loads(head[0], parse_int=str), dict)
     except (ValueError, RecursionError):
-        # A line that ends in an open bracket begins a document of several lines.
-        open_ = head[0].rstrip().endswith(("[", "{"))
+        # A line that something must follow begins a document of several lines.
+        open_ = head[0].endswith(("[", "{", ",", ":"))
         return len(head) > 1 and not open_ and all(line.startswith('{"') for line in head[:2])
 
 

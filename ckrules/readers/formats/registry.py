@@ -16,7 +16,7 @@ from typing import Any
 from ckrules.engine.expr import Value
 from ckrules.kernels.families import family_of, reader_tables, table_for
 from ckrules.kernels.names import beginnings
-from ckrules.kernels.reader_tables import KeyTable
+from ckrules.kernels.reader_tables import Fields, KeyTable
 from ckrules.kernels.schema import MOST
 from ckrules.readers.entries import (
     Context,
@@ -146,6 +146,7 @@ class _Reader:
             if fields.get(name) in values:
                 at = self._place(name) or self.place
                 return Remark(at, "CFG006", f"{name} {fields[name]} is not covered by the rules")
+        self.said = dict(fields)
         if self.table.join is not None:
             self.table.join(value, fields)
             for key, name in self.table.joined.items():
@@ -204,10 +205,19 @@ class _Reader:
             span = span[0] + number.start(), span[0] + number.end()
         return self.members[part].part(*span)
 
+    def _joined(self, change: Fields) -> Fields:
+        """The fields of the entry, with a change of what its keys say."""
+        fields = {**self.said, **change}
+        if self.table.join is not None:
+            self.table.join(self.item.value, fields)
+        return fields
+
     def _rewrite(self, field: str, value: Value) -> Edit | None:
         home = self.home.get(field)
         if field in self.table.joined.values():
             return None  # several keys say it
+        if self._joined({field: value}) != {**self._joined({}), field: value}:
+            return None  # another field follows from it
         if home is not None and home[2] >= 0:
             at = self._place(field)
             inside = at is not None and not isinstance(self.item.value[home[0]].get(home[1]), list)

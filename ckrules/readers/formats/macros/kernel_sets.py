@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -130,6 +131,8 @@ class _Declared:
     fields: dict[str, Any] = field(default_factory=dict)
     at: dict[str, CallArgument] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
+    said: dict[str, Any] = field(default_factory=dict)
+    """The fields before others were filled in."""
 
     def place(self, part: CallArgument | CppCall) -> Place:
         end = part.end if isinstance(part, CallArgument) else part.start + len(part.name)
@@ -235,6 +238,7 @@ class _Declared:
         return None
 
     def _fill(self, place: Place) -> None:
+        self.said = dict(self.fields)
         self.table.join(self.fields)
         filled = self.table.fill(self.fields)
         self.fields |= filled
@@ -247,9 +251,8 @@ class _Declared:
 
     def _rewrite(self, name: str, value: Value) -> Edit | None:
         place = self._locate(name, False)
-        if place is None:
-            return None
-        spell: Callable[[Value], str] = str
-        if isinstance(value, bool):
-            return Edit(place, str(value).lower())
-        return Edit(place, f'"{value}"' if isinstance(value, str) else spell(value))
+        again = {**self.said, name: value}
+        self.table.join(again)
+        if place is None or {**again, **self.table.fill(again)} != {**self.fields, name: value}:
+            return None  # or what is filled in would change as well
+        return Edit(place, json.dumps(value))
