@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ckrules.constraints.quant.kernel import ROWCOL, SHUFFLED, TENSOR, B
 from ckrules.constraints.quant.quantities import QuantQuantities
-from ckrules.engine.expr import BoolExpr, all_of
+from ckrules.engine.expr import BoolExpr, all_of, any_of
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm_quant"
@@ -331,6 +331,25 @@ def warp_gemm_says_rows(c: QuantQuantities) -> BoolExpr:
     Fix: turn transpose_c on.
     """
     return c.wave_size == 64
+
+
+@rule(
+    "QUANT044", "rows-of-wmma-unsaid", kind="compile", until="2026.06",
+    applies=lambda c: (_other_rows(c) & ~c.preshuffle_quant & (c.wave_size == 64)
+                       & (c.element_bytes == 1) & c.known_warp_tile),
+    says="the warp GEMM of {warp_tile} of {dtype} does not say which rows of results a lane holds, as aquant asks",
+    source=[f"{_PICKER}: kCMLane (no such member, seen with clang 19)",
+            "ops/gemm/warp/warp_gemm_attribute_wmma.hpp: WarpGemmAttributeWmma"],
+    accepts=[{}], rejects=[{"warp_tile_m": 16, "warp_tile_n": 16, "warp_tile_k": 16}],
+)  # fmt: skip
+def warp_tile_says_rows(c: QuantQuantities) -> BoolExpr:
+    """aquant without shuffled scales and transposed C has no 8-bit warp tile 16x16x16.
+
+    Why: this warp tile has a warp GEMM of WMMA alone, on every GPU (QUANT036).
+
+    Fix: take another warp tile.
+    """
+    return any_of(c.warp_tile_m != 16, c.warp_tile_n != 16, c.warp_tile_k != 16)
 
 
 @rule(
