@@ -17,6 +17,7 @@ from ckrules.engine.rules.rule import RuleDef
 from ckrules.kernels.family import Family
 from ckrules.kernels.parts import Problems
 from ckrules.support.errors import RuleBookError, UsageError, raised, unknown
+from ckrules.support.submodules import package_with
 
 GROUP = "ckrules.families"
 """The entry-point group of plug-ins."""
@@ -33,19 +34,18 @@ def families() -> Mapping[str, Family]:
     >>> list(families())[:2]
     ['conv', 'depthwise']
     """
-    found = [*_own(), *_plugins()]
     out: dict[str, Family] = {}
     owner: dict[str, str] = {}
-    for family in sorted(found, key=lambda f: (f.rank, f.name)):
+    for place, family in [*(("", f) for f in _own()), *_plugins()]:
+        said = f"{place}: the family {family.name}"
         if family.name in out:
-            raise RuleBookError(f"two families are called {family.name!r}")
+            raise RuleBookError(f"{said} is called as another one")
         out[family.name] = family
         for variant in family.variants:
             if variant in owner:
-                twins = f"{owner[variant]} and {family.name}"
-                raise RuleBookError(f"the families {twins} both have a variant {variant!r}")
+                raise RuleBookError(f"{said} has the variant {variant!r} of {owner[variant]}")
             owner[variant] = family.name
-    return out
+    return {f.name: f for f in sorted(out.values(), key=lambda f: (f.rank, f.name))}
 
 
 def _own() -> list[Family]:
@@ -55,24 +55,47 @@ def _own() -> list[Family]:
     return [importlib.import_module(f"{_HOME}.{name}.family").FAMILY for name in found]
 
 
-def _plugins() -> list[Family]:
+def _plugins() -> list[tuple[str, Family]]:
+    """The families of plug-ins, each with what to call the plug-in."""
     if not _mentioned():
         return []
     from importlib.metadata import entry_points
 
     out = []
     for entry in entry_points(group=GROUP):
+        place = f"the plug-in {entry.value} ({GROUP})"
         try:
             found = entry.load()
             made = found() if isinstance(found, type) else found
         except (Exception, SystemExit) as error:  # whatever the plug-in's own code raises
-            raise UsageError(
-                f"the plug-in {entry.value} ({GROUP}) cannot be loaded: {raised(error)}"
-            ) from error
+            raise UsageError(f"{place} cannot be loaded: {raised(error)}") from error
         if not isinstance(made, Family):
-            raise RuleBookError(f"the plug-in {entry.value} ({GROUP}) is not a Family")
-        out.append(made)
+            raise RuleBookError(f"{place} is not a Family")
+        if fault := _fault(made):
+            raise RuleBookError(f"{place}: {fault}")
+        out.append((place, made))
     return out
+
+
+def _fault(family: Family) -> str:
+    """What a plug-in's family lacks that every family has; empty: nothing."""
+    for name in ("name", "title"):
+        if not _is_word(found := getattr(family, name, None)):
+            return f"{name} is {found!r}, expected a word"
+    variants = getattr(family, "variants", None)
+    if not isinstance(variants, tuple) or not variants or not all(map(_is_word, variants)):
+        return f"variants is {variants!r}, expected a tuple of words"
+    if type(family.rank) is not int:
+        return f"rank is {family.rank!r}, expected a number"
+    kind = type(family)
+    beside = kind.vocabulary is Family.vocabulary or kind.rules is Family.rules
+    if beside and package_with("vocabulary", kind) is None:
+        return f"the family {family.name} has no module vocabulary beside its own"
+    return ""
+
+
+def _is_word(found: object) -> bool:
+    return isinstance(found, str) and found != ""
 
 
 def _mentioned() -> bool:

@@ -20,6 +20,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from ckrules.support.errors import RuleBookError, raised
 from ckrules.support.submodules import package_with
 
 if TYPE_CHECKING:
@@ -132,7 +133,11 @@ class Family:
 
     def _part(self, name: str, otherwise: T) -> T:
         place = self.parts.get(name)
-        return otherwise if place is None else _at(place)
+        try:
+            return otherwise if place is None else _at(place)
+        except (ImportError, AttributeError, SyntaxError) as error:
+            part = f"the part {name} of the family {self.name} ({place})"
+            raise RuleBookError(f"{part} cannot be loaded: {raised(error)}") from error
 
     def vocabulary(self, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
         """The fields, facts and derived quantities for a CK version and a set of GPUs.
