@@ -57,8 +57,8 @@ def reasons(
 
     Raises:
         UnknownNameError: For an unknown GPU or version, with near matches.
-        UsageError: For an object that is not an instance, and where neither the instance nor an
-            argument says the types.
+        UsageError: For an object that is not an instance, for no GPU, and where neither the
+            instance nor an argument says the types.
     """
     table = _table(kernel)
     if any(getattr(kernel, name, None) in values for name, values in table.outside.items()):
@@ -69,6 +69,8 @@ def reasons(
     if "dtype" not in fields:
         raise UsageError("the instance does not say its types: name dtype or list_name")
     names = [g.strip() for g in gpus.replace(";", ",").split(",") if g.strip()]
+    if not names:
+        raise UsageError(f"{gpus!r} names no GPU")
     found: dict[str, None] = {}
     for gpu in names:
         point = completed(str(fields["variant"]), {**fields, "arch": _plain(gpu)})

@@ -169,6 +169,10 @@ class ArchFilter:
             given["layout"] = (
                 layout + layout[2:3] if variant == "multi_d" and len(layout) == 3 else layout
             )
+        elif self.profile == "legal":  # which a configuration does not say
+            from ckrules.constraints.gemm.words import TWO_BUFFERS
+
+            given["double_smem_buffer"] = given["pipeline"] in TWO_BUFFERS
         point = completed(variant, given)
         if self.profile == "dispatcher" and "dtype_acc" in point:
             from ckrules.constraints.gemm.dispatcher import OUTPUT

@@ -71,9 +71,9 @@ def execute(words: list[str], folder: Path, timeout: float, used: float = 0.0) -
         used: Those that are used already.
     """
     log = folder / "compiler.log"
-    temporary = folder / "tmp"
-    temporary.mkdir(exist_ok=True)
-    env = {**os.environ, "LC_ALL": "C", "TMPDIR": str(temporary)}
+    (folder / "tmp").mkdir(exist_ok=True)
+    # Within the folder: LLVM fills in each % of a name of a temporary file, those of folders too.
+    env = {**os.environ, "LC_ALL": "C", "TMPDIR": "tmp"}
     with log.open("wb") as stream:
         with _starting:
             crew: Crew | None = getattr(_thread, "crew", None)

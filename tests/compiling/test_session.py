@@ -15,7 +15,7 @@ import pytest
 
 from ckrules.arch import load
 from ckrules.codegen.generate import MANIFEST
-from ckrules.compiling import executors, tasks
+from ckrules.compiling import execution, executors, tasks
 from ckrules.compiling.database import FILE
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.precompiled import SharedHeaders
@@ -294,3 +294,13 @@ def test_doctor_answers() -> None:
     found = json.loads(done.stdout)
     assert {"HIP headers", "lld", "AMD GPU"} <= {f["what"] for f in found}
     assert all(f["ok"] or f["remedy"] for f in found if f["needed"])
+
+
+def test_temporary_files_have_no_percent_sign_in_their_names(tmp_path: Path) -> None:
+    """LLVM fills in each of them, and found no place for temporary files of the linker."""
+    folder = tmp_path / "a%b"
+    folder.mkdir()
+    ran = execution.execute(["sh", "-c", 'echo "$TMPDIR" && ls -d "$TMPDIR"'], folder, 60)
+    assert ran.status == 0
+    assert "%" not in ran.output
+    assert (folder / "tmp").is_dir()

@@ -42,6 +42,13 @@ def test_one_candidate_does_not_end_the_build_of_all() -> None:
     assert buildable(list(kernels.values()), "gfx950", report=said.append) == list(kept.values())
 
 
+@pytest.mark.parametrize("gpus", ["", ";", " , "])
+def test_no_gpu_is_an_error(gpus: str) -> None:
+    """An empty ``GPU_ARCHS`` let every instance through."""
+    with pytest.raises(CkrulesError, match="names no GPU"):
+        reasons(_instance(ROWS[0]), gpus)
+
+
 def test_several_gpus_want_a_kernel_that_is_right_on_all() -> None:
     row = next(r for r in ROWS if r["list"] == "kernels_list_950" and r["fields"]["KWTile"] == 128)
     assert reasons(_instance(row), "gfx950") == []

@@ -217,3 +217,15 @@ def test_a_validation_that_would_refuse_everything_is_not_made(
 ) -> None:
     with pytest.raises((UsageError, UnknownNameError), match=re.escape(said)):
         tile_engine.Validation("gemm", trait, further=further)
+
+
+@pytest.mark.parametrize("operator", [o for o in OperatorType if o.name.startswith("CONV")])
+@pytest.mark.parametrize("gpu", ["gfx942", "gfx950"])
+def test_the_usual_pipeline_of_convolutions_has_its_two_buffers(
+    operator: OperatorType, gpu: str
+) -> None:
+    """No configuration of upstream's says them; the filter refused compv4 for want of them."""
+    types, sizes = ("fp16",) * 3, (64, 64, 64, 2, 2, 1, 16, 16, 16)
+    config = KernelConfig(*types, *sizes, operator=operator)
+    assert config.pipeline == "compv4"
+    assert ArchFilter(gpu, profile="legal").validate_kernel(config).errors == []
