@@ -88,9 +88,10 @@ class TestCompletions:
         entry = known._entries[0]
         for field in entry.config.point:
             at = entry.written(field)
-            if at is None or known.spot(at.line, at.column) is None:
+            spot = at and known.spot(at.line, at.column)
+            if at is None or spot is None:
                 continue
-            field = known.spot(at.line, at.column).field  # type: ignore[union-attr]
+            field = spot.field
             items = editor().complete(document, lsp.Position(at.line - 1, at.column - 1))
             for item in items[:2]:
                 made, after = opened(name, edited(text, item.text_edit))
