@@ -12,6 +12,7 @@ from ckrules.cli.answers import Writer, answer_options
 from ckrules.cli.once import option
 from ckrules.cli.options import OneOf, Seconds, Words, arch_file_option, books_of, gathered
 from ckrules.cli.terminal import note
+from ckrules.kernels import evidence
 from ckrules.kernels.books import Books
 from ckrules.support import folders
 
@@ -110,6 +111,8 @@ def _setup(
 ) -> CertifySetup:
     from ckrules.certify.choice import CertifyChoice, gpu_of, points_of
 
+    if record is not None:
+        evidence.read(Path(record))  # before hours are spent on what could not be added to it
     extra = [Path(p) for p in arch_files]
     books = books_of(ck, None, extra, ck_include)
     if ck is None and books.tree is None:

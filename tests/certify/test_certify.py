@@ -422,3 +422,17 @@ def test_real_kernels(rules: RuleBook, tmp_path: Path) -> None:
     assert matrix.failures == []
     assert matrix.disagreements == []
     assert matrix.count(predicted=True, good=True) == 2
+
+
+@pytest.mark.parametrize("command", [(), ("numerics",), ("backend",)])
+@pytest.mark.parametrize("text", [None, "what = is this"])
+def test_a_record_that_cannot_be_added_to_is_told_first(
+    tmp_path: Path, command: tuple[str, ...], text: str | None
+) -> None:
+    """A folder or another file was told of when all was done; here no compiler is there at all."""
+    place = tmp_path / "e.toml"
+    place.mkdir() if text is None else place.write_text(text)
+    done = run("certify", *command, "--arch", "gfx942", "--compiler", "no", "--record", str(place))
+    assert done.exit_code == 2
+    assert str(place) in done.stderr.replace("\n", "")
+    assert text is None or place.read_text() == text
