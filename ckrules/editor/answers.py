@@ -17,6 +17,7 @@ from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.derivation import shown
 from ckrules.kernels.books import Books
 from ckrules.readers.entries import Edit, Entry, Place
+from ckrules.readers.inputs import InputFormat
 from ckrules.support.errors import CkrulesError
 from ckrules.support.tables import word
 
@@ -31,8 +32,6 @@ _WRITTEN = re.compile(r"""\s+["'\w\[{-]|["']""")
 _KEY = re.compile(r"""^(?:.*[{,])?\s*(?P<quote>["']?)(?P<word>[a-z]\w*)?$""")
 
 
-#: Formats whose texts stand in quotes.
-_QUOTING = frozenset({"dispatcher", "json", "jsonl", "registry", "toml"})
 #: Findings beside the rules that comments hide.
 HIDEABLE = frozenset({"CFG001", "CFG002", "CFG003"})
 
@@ -155,7 +154,7 @@ def _spelling(document: OpenDocument, quoted: bool, plain: bool = True) -> _Spel
         quoted: Whether the place is within quotes.
         plain: Whether values without an edit stand there as they are.
     """
-    quote = document.format in _QUOTING and not quoted
+    quote = document.format is not None and document.format.QUOTED and not quoted
 
     def spell(value: Value, edit: Edit | None) -> str | None:
         if edit is not None:
@@ -235,20 +234,22 @@ def repairs(document: OpenDocument, first: int, last: int) -> Iterator[Repair]:
     for d in found:
         if (edit := d.edit) is not None:
             yield Repair(d.help, d, edit, d.applicability == "safe")
-    if document.comment:
+    form = document.format
+    if form is not None and form.COMMENT:
         lines = document.text.split("\n")
         for d in found:
             if d.code in HIDEABLE or d.kind != FILE:
                 line = lines[d.place.line - 1].removeprefix("\ufeff")
-                yield _hidden(d, line, document.comment, document.format == "conf")
+                yield _hidden(d, line, form)
 
 
-def _hidden(d: Diagnostic, line: str, sign: str, alone: bool) -> Repair:
-    """A comment behind the line, or before it where it has to stand ``alone``.
+def _hidden(d: Diagnostic, line: str, form: InputFormat) -> Repair:
+    """A comment behind the line, or before it where it has to stand alone.
 
     One that is there already gets another code.
     """
-    if alone:
+    sign = form.COMMENT
+    if form.COMMENT_ALONE:
         eol = "\r\n" if line.endswith("\r") else "\n"
         before = Place(d.place.source, d.place.line, 1, d.place.line, 1)
         comment = f"{sign} ckrules: ignore[{d.code}] accepted as it is{eol}"

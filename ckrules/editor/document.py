@@ -14,6 +14,7 @@ from ckrules.checking.diagnostics import Diagnostic
 from ckrules.checking.verdict import ItemVerdict
 from ckrules.readers import formats
 from ckrules.readers.entries import Entry, Place
+from ckrules.readers.inputs import InputFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ class OpenDocument:
         self.name = name
         self.text = ""
         self.verdicts: list[ItemVerdict] = []
-        #: The name of the text's format, and how its comments begin; empty if there are none.
-        self.format = self.comment = ""
+        #: The text's format, where it has one.
+        self.format: InputFormat | None = None
         #: Whether the configurations are those of the text as it is.
         self.fresh = False
         self._entries: list[Entry] = []
@@ -62,8 +63,8 @@ class OpenDocument:
         self.text, self.verdicts = text, []
         check = checker.of_text(self.name, text.encode("utf-8", "surrogatepass"))
         self.verdicts = list(check.verdicts())
-        self.format = check.reading.format
-        self.comment = formats()[self.format].COMMENT if self.format else ""
+        name = check.reading.format
+        self.format = formats()[name] if name else None
         entries = [v.item for v in self.verdicts if isinstance(v.item, Entry)]
         self.fresh = bool(entries)
         if entries:

@@ -35,6 +35,10 @@ class InputFormat(Protocol):
     SUFFIXES: tuple[str, ...]
     #: The sign that begins a comment, empty where the format has none.
     COMMENT: str
+    #: Whether a comment has to stand on a line of its own.
+    COMMENT_ALONE: bool
+    #: Whether words stand in double quotes.
+    QUOTED: bool
 
     def sniff(self, head: Head) -> bool:
         """Whether the first lines of a text look like this format."""

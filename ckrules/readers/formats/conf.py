@@ -29,6 +29,7 @@ from ckrules.support.errors import nearest
 SUFFIXES = (".conf",)
 ORDER = 7
 COMMENT = "#"
+QUOTED, COMMENT_ALONE = False, True
 _INSTANCE = re.compile(r"(?:Device\w*|\w+Kernel)\s*<")
 
 

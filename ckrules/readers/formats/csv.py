@@ -23,6 +23,7 @@ from ckrules.support.errors import UsageError
 SUFFIXES = (".csv", ".tsv")
 ORDER = 8
 COMMENT = ""
+QUOTED, COMMENT_ALONE = False, False
 
 
 def sniff(head: Head) -> bool:

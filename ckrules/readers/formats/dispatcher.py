@@ -31,6 +31,7 @@ from ckrules.support.json_values import Repeats
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 1
 COMMENT = ""
+QUOTED, COMMENT_ALONE = True, False
 
 
 def sniff(head: Head) -> bool:

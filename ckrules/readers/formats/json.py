@@ -16,6 +16,7 @@ from ckrules.readers.source import SourceFile
 SUFFIXES = (".json",)
 ORDER = 4
 COMMENT = ""
+QUOTED, COMMENT_ALONE = True, False
 
 
 def sniff(head: list[str]) -> bool:

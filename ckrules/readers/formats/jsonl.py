@@ -21,6 +21,7 @@ from ckrules.support.json_values import Repeats
 SUFFIXES = (".jsonl", ".ndjson")
 ORDER = 3
 COMMENT = ""
+QUOTED, COMMENT_ALONE = True, False
 
 
 def sniff(head: list[str]) -> bool:

@@ -14,6 +14,7 @@ from ckrules.readers.source import SourceFile
 SUFFIXES = (".txt", ".names", ".list")
 ORDER = 9
 COMMENT = "#"
+QUOTED, COMMENT_ALONE = False, False
 
 
 def sniff(head: list[str]) -> bool:

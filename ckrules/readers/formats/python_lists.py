@@ -32,6 +32,7 @@ from ckrules.support.syntax import module_tree
 SUFFIXES = (".py",)
 ORDER = 7
 COMMENT = "#"
+QUOTED, COMMENT_ALONE = False, False
 #: Longer code is not a list of kernels.
 _LONGEST = 4 << 20
 

@@ -26,6 +26,7 @@ from ckrules.support.json_values import places
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 0
 COMMENT = ""
+QUOTED, COMMENT_ALONE = False, False
 
 
 def sniff(head: Head) -> bool:

@@ -37,6 +37,7 @@ from ckrules.support.json_values import Repeats
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 0
 COMMENT = ""
+QUOTED, COMMENT_ALONE = True, False
 PARTS = ("signature", "algorithm")
 #: Keys of GEMMs by which an entry without a readable name is told.
 _LITTLE = ("tile_shape", "wave_shape", "dtypes")

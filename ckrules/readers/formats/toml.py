@@ -31,6 +31,7 @@ from ckrules.support.toml_text import TomlTextError, parse
 SUFFIXES = (".toml",)
 ORDER = 2
 COMMENT = "#"
+QUOTED, COMMENT_ALONE = True, False
 #: A header of bare words, which is not JSON, or a key and a value.
 _FIRST = re.compile(r"\[\[?\s*+[A-Za-z_][\w.-]*+\s*+\]|[A-Za-z0-9_-]++\s*+=\s*+\S")
 

@@ -36,6 +36,7 @@ from ckrules.support.errors import CkrulesError
 SUFFIXES: tuple[str, ...] = ()
 ORDER = 2
 COMMENT = ""
+QUOTED, COMMENT_ALONE = False, False
 Item = Entry | UnreadableText | Remark
 
 

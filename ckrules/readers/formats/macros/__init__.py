@@ -18,7 +18,8 @@ from ckrules.readers.source import Head, SourceFile
 SUFFIXES = (".cpp", ".hpp", ".cc", ".cxx", ".h", ".hip", ".cu", ".inc")
 ORDER = 6
 COMMENT = "//"
-__all__ = ["COMMENT", "ORDER", "READINGS", "SUFFIXES", "read", "sniff"]
+QUOTED, COMMENT_ALONE = False, False
+__all__ = ["COMMENT", "COMMENT_ALONE", "ORDER", "QUOTED", "READINGS", "SUFFIXES", "read", "sniff"]
 _CALLED = re.compile(r"\bDECL_(\w++)\s*+\(")
 
 
