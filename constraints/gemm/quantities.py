@@ -213,6 +213,11 @@ class GemmQuantities(WeightTiles):
         return (known | self._turned_fp32) if self.since("2026.06") else known
 
     @property
+    def bytes_of_mfma(self) -> BoolExpr:
+        """Where an 8-bit warp tile has a warp GEMM of MFMA: 16x16x16 has that of WMMA alone."""
+        return any_of(self.warp_tile_m != 16, self.warp_tile_n != 16, self.warp_tile_k != 16)
+
+    @property
     def _turned_fp32(self) -> BoolExpr:
         """Where fp32 has a warp GEMM for a transposed C that MFMA has not: a WMMA has one for both."""
         own = self.own_warp_tile & (self.wave_size == 32)

@@ -8,7 +8,7 @@ from typing import Any
 from ckrules.constraints.gemm.citations import BOTH
 from ckrules.constraints.gemm.quantities import GemmQuantities
 from ckrules.constraints.tile_gemm.vocabulary import TileGemm
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, ite, maximum
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, ite, maximum
 from ckrules.engine.rules import rule
 
 _PIPELINE = "ops/gemm/pipeline/wp_pipeline_agmem_bgmem_creg_v2.hpp"
@@ -112,7 +112,7 @@ def weights_have_mfma(c: GemmQuantities) -> BoolExpr:
 
     Fix: take 16x16x32 or 32x32x16.
     """
-    return any_of(c.warp_tile_m != 16, c.warp_tile_n != 16, c.warp_tile_k != 16)
+    return c.bytes_of_mfma
 
 
 @rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ckrules.constraints.quant.kernel import ROWCOL, SHUFFLED, TENSOR, B
 from ckrules.constraints.quant.quantities import QuantQuantities
-from ckrules.engine.expr import BoolExpr, all_of, any_of
+from ckrules.engine.expr import BoolExpr, all_of
 from ckrules.engine.rules import rule
 
 _DIR = "ops/gemm_quant"
@@ -349,7 +349,7 @@ def warp_tile_says_rows(c: QuantQuantities) -> BoolExpr:
 
     Fix: take another warp tile.
     """
-    return any_of(c.warp_tile_m != 16, c.warp_tile_n != 16, c.warp_tile_k != 16)
+    return c.bytes_of_mfma
 
 
 @rule(
