@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ckrules.certify.draws import KINDS
 from ckrules.certify.experiment import Confusion, RuleScore
 from ckrules.certify.trials import Trial
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.certify.bench import TrialAnswer
@@ -107,7 +108,7 @@ class NumericCase:
             if self.broken:
                 codes = ", ".join(v.code for v in self.broken)
                 yield NumericsDifference(
-                    self, None, f"right on {len(self.own)} problems, refused by {codes}"
+                    self, None, f"right on {count(len(self.own), 'problem')}, refused by {codes}"
                 )
             else:
                 yield NumericsDifference(

@@ -10,6 +10,7 @@ from typing import Any
 from ckrules.certify.backend import SIGNS, Compared, by_rule, estimates
 from ckrules.certify.experiment import Case, Matrix, RuleScore
 from ckrules.engine.rules import Violation
+from ckrules.support.tables import count
 
 
 def percentage(value: float | None) -> str:
@@ -73,7 +74,7 @@ def back_end_lines(cases: Sequence[Compared]) -> Iterator[str]:
     errors = estimates(cases)
     both, predicted, missed, neither = errors.spills
     half, most = errors.within(0.5), errors.within(0.9)
-    yield f"{len(cases)} kernels, {errors.kernels} code objects"
+    yield f"{count(len(cases), 'kernel')}, {errors.kernels} code objects"
     yield f"LDS       {errors.lds_exact} of {errors.kernels} as predicted, {errors.lds_more} more"
     if half is not None and most is not None:
         yield f"registers half within {100 * half:.0f} %, nine of ten within {100 * most:.0f} %"

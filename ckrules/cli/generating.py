@@ -184,7 +184,7 @@ def _finish(report: GenerationReport, wanted: GenerationRequest, quiet: bool) ->
         broken = f", {len(report.refused):,} break a rule" if report.refused else ""
         note(
             f"{count(report.kernels, 'kernel')}{broken};"
-            f" {report.written:,} files written, {report.unchanged:,} unchanged"
+            f" {count(report.written, 'file')} written, {report.unchanged:,} unchanged"
         )
         if report.seconds:
             rest = f", without {count(report.unknown, 'kernel')}" if report.unknown else ""

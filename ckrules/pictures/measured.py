@@ -13,6 +13,7 @@ from ckrules.ranking.measurements import of_runs
 from ckrules.ranking.remembered import remembered
 from ckrules.ranking.training import Samples
 from ckrules.support.errors import UsageError
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
@@ -75,7 +76,7 @@ def efficiency(samples: Samples, ranker: Ranker) -> Points:
         f"mean {found.mean:.1f} %": (ends, np.full(2, found.mean)),
         f"10th percentile {found.p10:.1f} %": (ends, np.full(2, found.p10)),
     }
-    title = f"picks for {found.problems:,} problems ({ranker.said()})"
+    title = f"picks for {count(found.problems, 'problem')} ({ranker.said()})"
     title += _known(samples, ranker)
     y = "best measured time / time of the pick (%)"
     about = f"{title}: mean {found.mean:.1f} %, worst {found.min:.1f} %."

@@ -9,6 +9,7 @@ import numpy as np
 
 from ckrules.engine.expr.variables import domain_of
 from ckrules.pictures.shapes import CoordinateAxis, Nothing, Parallel, Points, word
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.ranking.kernels import KernelTable
@@ -36,7 +37,7 @@ def parallel(
     >>> [(a.name, a.labels) for a in found.axes], found.rows, found.groups
     ([('a', ('1', '3')), ('c', ('5', '7'))], [[0, 1], [1, 0]], ['1', '3'])
     """
-    title = f"{len(points):,} configurations drawn"
+    title = f"{count(len(points), 'configuration')} drawn"
     if not points:
         return Nothing("parallel coordinates", "there are no configurations")
     values = {name: _values([p[name] for p in points]) for name in names}

@@ -13,6 +13,7 @@ from ckrules.pictures import counting, measured
 from ckrules.pictures.shapes import Bars, Nothing, Picture
 from ckrules.report.page import Report, ReportSection, ReportTable
 from ckrules.support.errors import UsageError
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
@@ -97,7 +98,7 @@ def _times(runs: Sequence[Mapping[str, Any]]) -> list[ReportSection]:
             [f"{v:,.1f}", f"{r['tflops']:,.1f}" if r["tflops"] else "", r["device_name"], r["name"]]
             for v, r in zip(values, first, strict=True)
         ]
-        text = f"{len(first)} of {len(rows)} kernels."
+        text = f"{len(first)} of {count(len(rows), 'kernel')}."
         table = ReportTable(
             ["microseconds", "TFLOPS", "device", "kernel"], cells, frozenset({0, 1})
         )

@@ -11,6 +11,7 @@ from ckrules.cli.formats import TEXT, output_options
 from ckrules.cli.options import OneOf
 from ckrules.cli.output import text_output
 from ckrules.cli.terminal import note
+from ckrules.support.tables import count
 from ckrules.support.visible import json_text, visible
 
 _ACTIONS = ("show", "clear")
@@ -35,7 +36,7 @@ def command(action: str, form: str, output: str | None) -> int:
 
     kernels = KernelCache()
     if action == "clear":
-        note(f"{cache.clear()} compiled spaces and {kernels.clear()} kernels removed")
+        note(f"{cache.clear()} compiled spaces and {count(kernels.clear(), 'kernel')} removed")
         return 0
     spaces, built, folder = cache.entries(), kernels.kept(), cache.directory()
     with text_output(output) as stream:
@@ -62,7 +63,7 @@ def command(action: str, form: str, output: str | None) -> int:
         if folder
         else "no spaces are kept: CKRULES_CACHE_DIR is empty"
     )
-    note(f"{len(built):,} kernels, {sum(k.bytes for k in built):,} bytes in {kernels.place}")
+    note(f"{count(len(built), 'kernel')}, {sum(k.bytes for k in built):,} bytes in {kernels.place}")
     return 0
 
 

@@ -11,6 +11,7 @@ from ckrules.cli.answers import Writer, answer_options, name_or_text
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.sides import side_of
 from ckrules.cli.terminal import progress
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.rules.region import Region
@@ -38,7 +39,7 @@ def command(a: str, b: str, request: Request, write: Writer) -> int:
         if found.dropped:
             yield f"compared without {', '.join(found.dropped)}"
         if found.equal:
-            yield f"equal: {found.both:,} configurations on both sides, none on one only"
+            yield f"equal: {count(found.both, 'configuration')} on both sides, none on one only"
         else:
             yield f"only {found.only_a.title}: {found.only_a.count:,}"
             yield f"both: {found.both:,}"

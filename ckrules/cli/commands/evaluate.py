@@ -15,7 +15,7 @@ from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import MeasuredTimes, measurement_options, model_option
 from ckrules.cli.terminal import note, progress
-from ckrules.support.tables import aligned
+from ckrules.support.tables import aligned, count
 
 if TYPE_CHECKING:
     from ckrules.ranking.ranker import Ranker
@@ -78,7 +78,7 @@ def command(
             if known.said():
                 stream.write(known.said() + "\n")
     if not quiet:
-        note(f"{found.problems:,} problems of {times.file}: {source}")
+        note(f"{count(found.problems, 'problem')} of {times.file}: {source}")
     return 0
 
 

@@ -15,7 +15,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.terminal import encodes, note, say
 from ckrules.support.errors import UsageError, unknown
-from ckrules.support.tables import aligned
+from ckrules.support.tables import aligned, count
 
 if TYPE_CHECKING:
     from ckrules.compiling.database import DatabaseTable
@@ -134,7 +134,7 @@ def _to_terminal(chunks: Iterator[dict[str, Any]], listing: ListingOptions) -> i
     if chunk is None:
         return 0
     rows = len(next(iter(chunk.values())))
-    show_table(chunk, listing, f"{rows:,} rows", None)
+    show_table(chunk, listing, count(rows, "row"), None)
     sys.stdout.flush()
     return rows
 

@@ -20,7 +20,7 @@ from ckrules.engine.rules import KINDS, Severity
 from ckrules.kernels.books import Books
 from ckrules.support.ansi import BOLD, painted
 from ckrules.support.errors import UsageError
-from ckrules.support.tables import aligned
+from ckrules.support.tables import aligned, count
 
 if TYPE_CHECKING:
     from ckrules.engine.rules import Rule
@@ -75,7 +75,7 @@ def _write(listed: list[tuple[RuleBook, Rule]], form: str, stream: IO[str]) -> N
         elif listed:
             rows = [[r.code, r.severity, r.kind, r.name, r.summary] for _, r in listed]
             stream.write(aligned(rows))
-        note(f"{len(listed)} rules; ckrules explain CODE shows one")
+        note(f"{count(len(listed), 'rule')}; ckrules explain CODE shows one")
         return
     from ckrules.output.rule_page import rule_dict
 

@@ -10,6 +10,7 @@ from ckrules.cli.once import option
 from ckrules.cli.options import Seconds
 from ckrules.cli.ranked import RankingChoice, ranking_options
 from ckrules.cli.terminal import note, progress
+from ckrules.support.tables import count
 
 GROUP = "explore"
 
@@ -56,6 +57,6 @@ def command(
     if not found.ranking.kernels:
         note(f"no kernel accepts {problem}")
         return 3
-    looked = f"{found.ranking.looked_at:,} of {candidates.space.count():,} kernels"
+    looked = f"{found.ranking.looked_at:,} of {count(candidates.space.count(), 'kernel')}"
     how = f"in {found.rounds} rounds, ended: {found.ended}; seed {asked.seed}"
     return asked.show(found.ranking, f"{looked} {how}; {found.ranking.source}")
