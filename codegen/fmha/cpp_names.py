@@ -54,7 +54,10 @@ PIPELINES: Mapping[str, Mapping[str, str]] = {
         "qr_async_trload": "BlockFmhaPipelineQRKSVSAsyncTrload",
         "qs": "BlockFmhaPipelineQSKSVS",
     },
-    "fmha_fwd_splitkv": {"qr": "BlockFmhaFwdSplitKVPipelineQRKSVS"},
+    "fmha_fwd_splitkv": {
+        "qr": "BlockFmhaFwdSplitKVPipelineQRKSVS",
+        "qr_nwarp_sshuffle": "BlockFmhaFwdSplitKVPipelineNWarpSShuffleQRKSVS",
+    },
     "fmha_fwd_pagedkv": {"qr_pagedkv": "BlockFmhaFwdPagedKVPipelineQRKSVS"},
     "fmha_batch_prefill": {"qr_async": "BlockFmhaBatchPrefillPipelineQRKSVSAsync"},
 }

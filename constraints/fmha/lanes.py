@@ -13,7 +13,7 @@ _BLOCK = "ops/gemm/block/block_gemm_areg_bsmem_creg_v2.hpp: BlockGemmARegBSmemCR
 
 @rule(
     "FMHA009", "waves-beside-each-other", kind="wrong-result",
-    applies=lambda c: c.staged,
+    applies=lambda c: c.staged & ~c.shuffles,
     says=["{pipeline} takes the maximum of a row within one wave: wave_n0 = {wave_n0}",
           "product 1 reads P as the waves of product 0 left it: wave_n1 = {wave_n1}",
           "product 1 reads P as lanes of product 0 left it: warp_tile_m0 = {warp_tile_m0}, warp_tile_m1 = {warp_tile_m1}",
@@ -40,7 +40,7 @@ def waves_lie_along_queries(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA039", "lanes-have-other-shares-of-p", kind="compile",
-    applies=lambda c: all_of(c.has_body, c.staged | (c.wave_n0 == 1), ~c.lanes_differ),
+    applies=lambda c: all_of(c.has_body, c.keeps_p, ~c.lanes_differ),
     says="a lane has other parts of P in product 1 than in product 0: wave_m1 = {wave_m1}, {wave_m0 * wave_n0=}",
     source=f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer() (no viable assignment)",
     accepts=[{}, {"wave_m0": 2, "wave_n0": 2}], rejects=[{"wave_m0": 2}, {"wave_m1": 8}],
@@ -58,7 +58,7 @@ def lanes_keep_their_shares(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA059", "lanes-hold-other-keys-of-p", kind="wrong-result",
-    applies=lambda c: all_of(c.staged, c.has_body, c.wave_size == 64, c.dtype != "fp32"),
+    applies=lambda c: all_of(c.staged, ~c.shuffles, c.has_body, c.wave_size == 64, c.dtype != "fp32"),
     says="a lane holds other columns of P than product 1 multiplies: warp_tile_k1 = {warp_tile_k1}",
     source=[f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer()",
             "ops/gemm/warp/warp_gemm_attribute_mfma.hpp: kCM1PerLane, kABKPerLane * kKIter, WarpGemmAttributeMfmaTransposedCDistribution_SwizzleB (SFactor)"],
@@ -87,7 +87,7 @@ def lanes_hold_what_they_multiply(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA063", "products-for-other-waves", kind="compile",
-    applies=lambda c: all_of(c.has_body, c.staged | (c.wave_n0 == 1), c.lanes_differ),
+    applies=lambda c: all_of(c.has_body, c.keeps_p, c.lanes_differ),
     says=("product 0 leaves a warp tile of P ({dtype}) in {scores_lanes} lanes and product 1 takes one from {values_lanes}: "
           "warp_tile_k0 = {warp_tile_k0}, warp_tile_k1 = {warp_tile_k1}, {wave_m0 * wave_n0=}, wave_m1 = {wave_m1}"),
     source=[f"{_BLOCK}: a_block_tensor.get_thread_buffer() = a_block_tensor_tmp.get_thread_buffer() (no viable assignment)",

@@ -8,8 +8,7 @@ are differs between the kernels. The generator's files have a word for the GPU b
 ``_gfx9``, ``_gfx950`` or ``_gfx12``: such names are read, and are written as style ``generator``.
 The generator of 2026 ends names with ``_sink`` or ``_nsink``, and those of fmha_fwd say ``_nqscale``
 or ``_pertensor`` for ``_nsquant`` and ``_squant``: these are read, and written where the name was
-read with them. What no field says is refused with its place: other scales, and pipelines of 2026
-and ``qr_nwarp_sshuffle``.
+read with them. What no field says is refused with its place: other scales, and pipelines of 2026.
 
 Names of batch prefill in 2026 say pages, before the tile and at the end, and how they are loaded::
 
@@ -76,7 +75,7 @@ SCALES: Mapping[str, bool] = {"nqscale": False, "pertensor": True}
 _OTHER_WORDS = (
     (r"(kv_blockscale|blockscale|perhead|per_token_head|mx)(?=_n?trload|_n?sink_|_linear_|_vectorized_)",
      f"squant (squant, nsquant, {', '.join(SCALES)})", "scales of blocks, pages, heads and MX have no field"),
-    (r"(qr_(?:tdm\w*?|nwarp_sshuffle|async_trload_v3))(?=_v[rc]_)",
+    (r"(qr_(?:tdm\w*?|async_trload_v3))(?=_v[rc]_)",
      f"pipeline ({', '.join(w.PIPELINES)})", "this pipeline is not modelled"),
 )  # fmt: skip
 

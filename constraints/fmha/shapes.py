@@ -87,7 +87,7 @@ def head_fits_tile(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA005", "few-head-steps", kind="compile",
-    applies=lambda c: c.pipeline.isin("qr", "qs", "qr_pagedkv", *c.hpad),
+    applies=lambda c: c.pipeline.isin("qr", "qs", "qr_pagedkv", w.SHUFFLED, *c.hpad),
     says="{pipeline} takes two steps along the head dimension at least: {tile_k0max // tile_k0=}",
     source=["ops/fmha/pipeline/block_fmha_pipeline_{qr,qs}_ks_vs.hpp: static_assert 2 <= k0_loops",
             "ops/fmha/pipeline/block_fmha_fwd_{splitkv,pagedkv}_pipeline_*.hpp: the same"],
@@ -293,8 +293,8 @@ def slices_are_even(c: AttentionQuantities) -> BoolExpr:
     row = c.wave_n0 * c.warp_tile_n0
     return all_of(
         (c.pipeline == "qs") | (c.q_columns % c.tile_k0 == 0),
-        (c.tile_k1 % row == 0) | (row % c.tile_k1 == 0),
-        (c.tile_n0 % c.tile_k1 != 0) | (c.p_columns % c.tile_k1 == 0),
+        any_of(c.shuffles, c.tile_k1 % row == 0, row % c.tile_k1 == 0),
+        any_of(c.shuffles, c.tile_n0 % c.tile_k1 != 0, c.p_columns % c.tile_k1 == 0),
     )
 
 

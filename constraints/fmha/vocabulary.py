@@ -103,6 +103,16 @@ class AttentionQuantities(WavesOfProducts, _Types):
         return self.pipeline != "qr_async_trload"
 
     @property
+    def shuffles(self) -> BoolExpr:
+        """Where waves write scores into LDS and each reads whole rows of them for product 1."""
+        return self.pipeline == w.SHUFFLED
+
+    @property
+    def keeps_p(self) -> BoolExpr:
+        """Where a wave's registers of product 0 become its operands of product 1."""
+        return ~self.shuffles & (self.staged | (self.wave_n0 == 1))
+
+    @property
     def transposing(self) -> BoolExpr:
         """Where qr_async_trload has a body."""
         return (self.pipeline == "qr_async_trload") & self.transposes
@@ -238,6 +248,16 @@ class AttentionQuantities(WavesOfProducts, _Types):
         """Elements of Q that a thread of qs loads at once."""
         return minimum(self.q_elements, 16 // self.element_bytes)
 
+    @quantity
+    def q_share(self) -> IntExpr:
+        """Elements of Q that a thread of qr_nwarp_sshuffle loads."""
+        return self.tile_m0 * self.q_columns // self.threads
+
+    @quantity
+    def q_pack(self) -> IntExpr:
+        """Elements of Q that a thread of qr_nwarp_sshuffle loads at once."""
+        return minimum(self.q_share, 16 // self.element_bytes)
+
     @quantity_in("instructions")
     def scores_instructions(self) -> IntExpr:
         """Matrix instructions of a wave in a step of product 0."""
@@ -292,7 +312,22 @@ class AttentionQuantities(WavesOfProducts, _Types):
                 maximum(stage, self.dropout_lds),
             ),
         )
+        total = ite(self.shuffles, self._shuffled_bytes, total)
         return ite(self.staged, total, self._transposed_bytes)
+
+    @property
+    def _shuffled_bytes(self) -> IntExpr:
+        """LDS of qr_nwarp_sshuffle: Q or K, and beside them V or scores of fp32.
+
+        Facts: block_fmha_fwd_splitkv_pipeline_nwarp_sshuffle_qr_ks_vs_default_policy.hpp
+        GetSmemSize, CK 2025.11. Of V the pack behind the last row is not counted.
+        """
+        size, pack, row = self.element_bytes, maximum(self.q_pack, 1), self.fact("lds_banks") * 4
+        queries = pack * (self.q_columns // pack * (self.tile_m0 + 1) - 1)
+        rows = self.tile_n1 // (row // size // self.v_pack)
+        values = self.tile_k1 // self.v_pack * rows * (row // size + self.v_pack) - self.v_pack
+        scores = 4 * (self.tile_n0 // 4 * (self.tile_m0 + 1) - 1) * 4
+        return maximum(queries, self.k_stage) * size + maximum(values * size, scores)
 
     @property
     def _transposed_bytes(self) -> IntExpr:

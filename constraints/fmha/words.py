@@ -20,11 +20,13 @@ HALVES = ("fp16", "bf16")
 MODES = ("batch", "group")
 #: Since CK 2026.06 qr that pads heads and loads and stores vectors of them all the same.
 HPAD = "qr_hpad"
-PIPELINES = ("qr", HPAD, "qr_async", "qr_async_trload", "qs", "qr_pagedkv")
+#: Split KV whose waves lie beside each other along K, and hand scores over in LDS.
+SHUFFLED = "qr_nwarp_sshuffle"
+PIPELINES = ("qr", HPAD, "qr_async", "qr_async_trload", "qs", "qr_pagedkv", SHUFFLED)
 #: The pipelines that each kernel can be made of, but for that one.
 OF_VARIANT: Mapping[str, tuple[str, ...]] = {
     "fmha_fwd": ("qr", "qr_async", "qr_async_trload", "qs"),
-    "fmha_fwd_splitkv": ("qr",),
+    "fmha_fwd_splitkv": ("qr", SHUFFLED),
     "fmha_fwd_pagedkv": ("qr_pagedkv",),
     "fmha_batch_prefill": ("qr_async",),
 }

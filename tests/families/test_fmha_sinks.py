@@ -116,9 +116,7 @@ def test_scales_without_a_field_are_refused(word: str) -> None:
     assert caught.value.column == NAME.index("nsquant") + 1
 
 
-@pytest.mark.parametrize(
-    "pipeline", ["qr_tdm", "qr_tdm_v128", "qr_nwarp_sshuffle", "qr_async_trload_v3"]
-)
+@pytest.mark.parametrize("pipeline", ["qr_tdm", "qr_tdm_v128", "qr_async_trload_v3"])
 def test_pipelines_without_a_word_are_refused(pipeline: str) -> None:
     word = BASELINE["pipeline"]
     with pytest.raises(KernelNameError, match=r"expected pipeline \(qr, .*not modelled") as caught:

@@ -32,7 +32,7 @@ from ckrules.constraints.fmha.device.rounds import (
 from ckrules.constraints.fmha.networks import usual
 from ckrules.constraints.fmha.problem import AttentionProblem
 from ckrules.constraints.fmha.vocabulary import TILE, WARP_TILES, WAVES
-from ckrules.constraints.fmha.words import ELEMENT_BYTES, HPAD
+from ckrules.constraints.fmha.words import ELEMENT_BYTES, HPAD, SHUFFLED
 from ckrules.constraints.tile_gemm.device.terms import (
     GEMMS,
     VECTOR_LANES,
@@ -68,6 +68,7 @@ _RESULTS: Mapping[str, int] = {"fp8fp16": 2, "fp8bf16": 2, "fp8fp32": 4}
 #: The share of the latency of a step's loads that a step at least takes.
 _WAITS: Mapping[str, float] = {
     "qr_async": 0.8, "qr_async_trload": 0.8, "qr": 1.0, HPAD: 1.0, "qs": 1.0, "qr_pagedkv": 1.0,
+    SHUFFLED: 1.0,
 }  # fmt: skip
 _FITTED = ("qr_async", "qr_async_trload", "qr")
 
@@ -137,11 +138,15 @@ def _terms(kernels: Mapping[str, Any], k: KernelTerms, gpu: Gpu, c: Constants) -
             ((k.tile_k0max, k.wave_m0 * k.wave_n0), (k.tile_n1, k.wave_m1 * k.wave_n1))
         )
     )
-    operations = scores * _operations(k) + k.tile_m0 * k.tile_n1
+    shuffled = k.equal("pipeline", SHUFFLED)
+    # each wave of qr_nwarp_sshuffle reads all scores of fp32 from LDS, and exponentiates them
+    operations = scores * _operations(k) * np.where(shuffled > 0, k.waves, 1)
+    operations += k.tile_m0 * k.tile_n1
     queries = k.tile_m0 * k.tile_k0max * k.equal("pipeline", "qs")  # in steps, as K
     staged = keys + values + queries
     read = k.wave_m0 * keys + k.wave_m1 * values + k.wave_n0 * queries
-    straight = sum(k.equal("pipeline", p) for p in ("qr", HPAD, "qs")) == 0
+    read = read + shuffled * scores * (1 + k.waves) * 4 / element
+    straight = sum(k.equal("pipeline", p) for p in ("qr", HPAD, "qs", SHUFFLED)) == 0
     vector = np.where(straight, k.k_vector, k.k_load)
     loads = (keys + queries) / np.maximum(vector, 1) + values / np.maximum(k.v_vector, 1)
     l2 = (staged + scores * k.equal("bias", "bias")) * element
