@@ -42,7 +42,7 @@ SHARED = (
     "GEMM081", "GEMM084", "GEMM087",
     "HW001", "HW002",
     "LDS001", "LDS002",
-    "EPI001", "EPI002", "EPI003", "EPI004", "EPI005", "EPI011",
+    "EPI001", "EPI002", "EPI003", "EPI004", "EPI005", "EPI006", "EPI011",
     "VEC002", "VEC003", "VEC004",
 )  # fmt: skip
 

@@ -205,10 +205,11 @@ def epilogue_widens_a(c: QuantQuantities) -> BoolExpr:
     accepts=[{**ROWCOL, "dtype": "i4_fp8"}],
     rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "mem", "@ck": "2025.11"},
              {**ROWCOL, "dtype": "i4_fp8", "pipeline": "compv5", "@ck": "2026.06"},
-             {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"}],
+             {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"},
+             {**ROWCOL, "dtype": "i4_fp8", "layout": "ccr", "pipeline": "basic_v1", "@ck": "2025.11"}],
 )  # fmt: skip
 def plain_pipeline_widens_a(c: QuantQuantities) -> BoolExpr:
-    """Without groups an int4 A is used with compv3 or basic_v1, and compv3 reads its rows.
+    """Without groups an int4 A is used with compv3 or basic_v1, and has K contiguous.
 
     Why: mem converts B with a function of A's type, compv5 multiplies the types as they are, and
     the transposition in registers counts an element to a byte. Since 2026.06 mem has a function
@@ -218,7 +219,7 @@ def plain_pipeline_widens_a(c: QuantQuantities) -> BoolExpr:
     """
     later = c.since("2026.06")
     plain = c.pipeline != "compv5" if later else ~c.pipeline.isin("mem", "compv5")
-    turning = c.pipeline.isin("mem", "compv3") if later else c.pipeline == "compv3"
+    turning = c.pipeline.isin("basic_v1", "compv3", *(("mem",) if later else ()))
     return all_of(plain, ~(c.a_transposed & turning))
 
 

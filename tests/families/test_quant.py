@@ -141,6 +141,32 @@ def test_faults_in_names_have_a_column() -> None:
         ({**OTHERS, "pipeline": "compv5"}, {"QUANT010"}),
         ({"scheduler": "interwave"}, {"QUANT002"}),
         ({"pipeline": "mem", "scheduler": "interwave"}, {"QUANT038"}),
+        (
+            {
+                **OTHERS,
+                "dtype": "i4_fp8",
+                "layout": "ccr",
+                "pipeline": "basic_v1",
+                "scheduler": "default",
+            },
+            {"PIPE013", "QUANT012"},
+        ),
+        (
+            {
+                **OTHERS,
+                "arch": "gfx950",
+                "dtype": "bf8",
+                "dtype_c": "fp8",
+                "tile_m": 48,
+                "tile_n": 224,
+                "wave_m": 1,
+                "wave_n": 1,
+                "warp_tile_m": 16,
+                "warp_tile_n": 16,
+                "warp_tile_k": 16,
+            },
+            {"EPI006", "WARP002"},
+        ),
     ],
 )
 def test_rules_at_their_boundaries(changed: dict[str, Any], codes: set[str]) -> None:
