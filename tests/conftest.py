@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,7 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(100_000, 20, 20)
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # the cores are busy: threads would wait for each other
-    if not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        config.option.whole = config.workerinput["whole"]
+    else:
         named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
         # Who names files, tests or markers gets all of them.
         config.option.whole |= named or bool(config.option.keyword or config.option.markexpr)
@@ -49,6 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["CKRULES_DATA_DIR"] = config.stash[_SPACES]
         native_code.take(Path(config.stash[_SPACES]))
         _let_processes_keep_bytecode(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tells a worker of pytest-xdist what it cannot see: whether files or tests were named."""
+    node.workerinput["whole"] = node.config.option.whole
 
 
 def _let_processes_keep_bytecode(config: pytest.Config) -> None:

@@ -120,6 +120,12 @@ def test_what_takes_long_runs_where_it_is_named(args: tuple[str, ...], run: bool
     assert ("test_plots.py" in listed.stdout) == run
 
 
+def test_workers_run_what_is_named_too() -> None:
+    command = (sys.executable, "-m", "pytest", "-q", "-n", "1", "tests/pictures/test_plots.py")
+    run = subprocess.run((*command, "-k", "test_files"), capture_output=True, cwd=ROOT)
+    assert run.returncode == 0  # 5: none was left
+
+
 @pytest.mark.parametrize("script", [".ci/run", "scripts/toolchain.sh", "scripts/action.sh"])
 def test_scripts_are_programs_of_bash(script: str) -> None:
     assert subprocess.run(["bash", "-n", script], cwd=ROOT, check=False).returncode == 0
