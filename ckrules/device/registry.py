@@ -36,10 +36,12 @@ def load(name: str) -> Plugin:
 
     Raises:
         UnknownNameError: If there is none.
-        DeviceError: If its module cannot be imported.
+        DeviceError: If its module cannot be imported, or it has the name of one of ours.
     """
     check(name)
     found = [e for e in entry_points(group=GROUP) if e.name == name]
+    if found and name in _BUILT_IN:
+        raise DeviceError(f"device {name} of plug-in {found[0].value} is called as one of ours")
     return _loaded(found[0] if found else EntryPoint(name, _BUILT_IN[name], GROUP))
 
 

@@ -131,3 +131,19 @@ def test_a_plug_in_that_ends_the_program_is_said(
     entry = EntryPoint("leaving", "ckrules_leaving:Plugin", registry.GROUP)
     with pytest.raises(DeviceError, match=r"device leaving \(ckrules_leaving:Plugin\): SystemExit"):
         registry._loaded(entry)
+
+
+@pytest.mark.usefixtures("plugins")
+def test_a_plug_in_called_as_ours_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ckrules.device import registry
+    from ckrules.device.interface import DeviceError
+
+    info = tmp_path / "site" / "taken-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: taken\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[ckrules.devices]\ncpu = broken_devices:Hollow\n")
+    monkeypatch.syspath_prepend(str(info.parent))
+    with pytest.raises(DeviceError, match="plug-in broken_devices:Hollow is called as one of ours"):
+        registry.load("cpu")
