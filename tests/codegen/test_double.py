@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,13 @@ def test_stream_k_does_not_guess(folder: Path) -> None:
         kernel.plan(*PLACES)
     with pytest.raises(UsageError, match="no compute units, or no blocks"):
         kernel.plan(*PLACES, Room(304, 0))
+
+
+def test_no_bytes_are_named_for_a_faulty_problem(folder: Path) -> None:
+    kernel = library(folder, {**FORWARD, "pipeline": "comp_async"})
+    assert kernel.workspace_bytes(PROBLEM) == 0
+    with pytest.raises(UsageError, match="0 is out of range"):
+        kernel.workspace_bytes(replace(PROBLEM, stride=(0, 1)))
 
 
 def test_libraries_answer_for_the_gpu_they_are_built_for(folder: Path) -> None:

@@ -97,7 +97,12 @@ CKRULES_API int ckrules_is_supported(const ckrules_problem* problem)
 CKRULES_API int64_t ckrules_workspace_bytes(const ckrules_problem* problem,
                                             [[maybe_unused]] const ckrules_room* room)
 {
-    return problem == nullptr ? -1 : 0;
+    int64_t bytes = 0;
+    const int status = ckrules::guarded([&]() {
+        [[maybe_unused]] const auto args = host_args(problem);
+        return true;
+    });
+    return status == 1 ? bytes : -1;
 }
 
 CKRULES_API int ckrules_plan_create(const ckrules_problem* problem,
