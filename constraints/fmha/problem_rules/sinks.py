@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ckrules.constraints.fmha.examples import ASYNC, NARROW, SPLITS
+from ckrules.constraints.fmha.examples import ASYNC, DECODE, NARROW, SPLITS
 from ckrules.constraints.fmha.problem_fields import AttentionFit, whole_tiles
 from ckrules.engine.expr import (
     FALSE,
@@ -212,3 +212,26 @@ def scaled_scores_have_no_sinks(c: AttentionFit) -> BoolExpr:
     Fix: use a kernel without scales, or hand over the score divided by both.
     """
     return c.asks("sink", "no")
+
+
+@rule(
+    "FPROB053", "score-of-sinks-in-shuffled-splits", kind="wrong-result", since="2026.06",
+    applies=lambda c: c.shuffles & c.asks("sink", "yes"),
+    says=["each split that sees nothing adds the score of sinks once more: {p_splits} splits, seqlen_k = {p_seqlen_k}",
+          "with a bias the score of sinks is not scaled: bias = {bias}"],
+    source="ops/fmha/pipeline/block_fmha_fwd_splitkv_pipeline_nwarp_sshuffle_qr_ks_vs.hpp: lse_acc of any i_split without tiles, set_tile(m, sink_v * C_LOG2E) for every BiasEnum (CK 2026.06, read in ROCm/rocm-libraries @ 498ed36)",
+    accepts=[{**DECODE, "p_sink": 1}, {**DECODE, **_SINKS, "p_mask": 1, "p_sink": 1, "p_splits": 1}],
+    rejects=[{**DECODE, **_SINKS, "p_mask": 1, "p_sink": 1}, {**DECODE, "p_sink": 1, "p_seqlen_k": 1},
+             {**DECODE, "p_sink": 1, "bias": "alibi", "p_bias": 2}],
+)  # fmt: skip
+def shuffled_splits_add_one_score(c: AttentionFit) -> BoolExpr:
+    """Of qr_nwarp_sshuffle every split sees a part of K where sinks have a score, and there is no bias.
+
+    Why: any split without tiles hands the score over, not the first alone; and with a bias the
+    largest score of a row is not multiplied by the scale later, which the score was divided by.
+
+    Fix: use qr, or one split.
+    """
+    begins = (c.p_splits - 1) * ceil_div(c.p_seqlen_k, c.p_splits)
+    seen = all_of(c.asks("mask", "no"), ~c.several, begins < c.p_seqlen_k)
+    return all_of((c.p_splits == 1) | seen, c.bias == "no")
