@@ -213,6 +213,13 @@ def test_portable_counts_and_samples() -> None:
     assert [json.loads(line)["ck"] for line in lines] == ["2025.11"] * 2
 
 
+def test_portable_counts_one(tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text(NAME, encoding="utf-8")
+    said = run("portable", "--arch", "gfx90a,gfx942", "--catalog", str(path)).stderr
+    assert said == "1 configuration is in catalog names.txt on all of gfx90a, gfx942\n"
+
+
 def test_lint_finds_upstreams_contradictions() -> None:
     """The dispatcher removes all that the catalog lists for RDNA and for backward data."""
     result = run("lint", "--profile", "dispatcher", "--select", "LINT001", "--format", "json")
