@@ -181,8 +181,8 @@ def _finish(report: GenerationReport, wanted: GenerationRequest, quiet: bool) ->
         note("no configurations found")
         return 3
     if not quiet and (report.kernels or report.refused):
-        refused = len(report.refused)
-        broken = f", {refused:,} break{'s' * (refused == 1)} a rule" if refused else ""
+        bad = len(report.refused)
+        broken = f", {bad:,} break{'s' * (bad == 1)} a rule" if bad else ""
         note(
             f"{count(report.kernels, 'kernel')}{broken};"
             f" {count(report.written, 'file')} written, {report.unchanged:,} unchanged"
