@@ -135,8 +135,9 @@ def _performance(gpu: Gpu, speeds: Performance) -> Iterator[Fault]:
         yield ("performance", "product"), "no product: speeds are those of a product"
     for i, product in enumerate(speeds.products):
         if product.name not in gpu.products:
-            what = f"{product.name!r} is not among the products of [gpu]: {', '.join(gpu.products)}"
-            yield ("performance", "product", i, "name"), what
+            known = ", ".join(gpu.products) or "none"
+            what = f"[[performance.product]] {product.name!r} is not among the products of [gpu]"
+            yield ("performance", "product", i, "name"), f"{what}: {known}"
     if speeds.waves_per_simd * speeds.simds < gpu.max_waves:
         what = f"a workgroup of {gpu.max_waves} waves has no place on {speeds.simds} SIMDs"
         yield ("performance", "waves_per_simd"), what

@@ -77,7 +77,7 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
         (),
         doc.data,
         ("gpu", "lds", "vgprs", "load", "build", "warp_tile"),
-        ("transpose_load", "performance", "dispatcher"),
+        ("transpose_load", "performance", "dispatcher", "inherits"),  # the last was replaced
     )
     gpu = _section(top, "gpu", _GPU_KEYS)
     if not GPU_NAME.fullmatch(gpu.text("name")):

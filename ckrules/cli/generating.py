@@ -181,7 +181,8 @@ def _finish(report: GenerationReport, wanted: GenerationRequest, quiet: bool) ->
         note("no configurations found")
         return 3
     if not quiet and (report.kernels or report.refused):
-        broken = f", {len(report.refused):,} break a rule" if report.refused else ""
+        bad = len(report.refused)
+        broken = f", {bad:,} break{'s' * (bad == 1)} a rule" if bad else ""
         note(
             f"{count(report.kernels, 'kernel')}{broken};"
             f" {count(report.written, 'file')} written, {report.unchanged:,} unchanged"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckrules.cli.counts import WHY
 from ckrules.cli.formats import Forms, output_options
 from ckrules.cli.once import option
 from ckrules.cli.options import F, gathered, limit_option, quiet_option, rule_options
@@ -17,7 +18,7 @@ from ckrules.cli.request import Request, distinct_option, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.kernels.books import Books
 from ckrules.support.errors import CkrulesError, UsageError
-from ckrules.support.tables import aligned
+from ckrules.support.tables import aligned, count
 from ckrules.support.visible import json_text
 
 if TYPE_CHECKING:
@@ -75,6 +76,13 @@ class RankingChoice:
         from ckrules.kernels import problem_files
 
         return problem_files.parse(self.line, problem_files.kinds(map(str, variants)))[0]
+
+    def none(self, refused: str) -> str:
+        """What is said where there is no kernel: none is selected, or those are refused."""
+        listing = self.request.listing
+        if listing is not None and not listing.points:
+            return f"no kernel is listed: {self.request.title()}"
+        return refused if listing is not None or self.request.region.space.count() else WHY
 
     def show(self, ranking: Ranking, summary: str, *notes: str) -> int:
         """Writes the kernels and says how they were found; the exit code."""
@@ -191,7 +199,7 @@ def _parts(r: Ranked) -> str:
     rows = [[what, f"{us:.1f} us"] for what, us in sorted(r.bounds.items(), key=lambda b: -b[1])]
     f = r.figures
     rows += [
-        ["blocks", f"{f['blocks']:,.0f} in {f['rounds']:,.0f} rounds"],
+        ["blocks", f"{f['blocks']:,.0f} in {count(round(f['rounds']), 'round')}"],
         ["blocks of a CU at once", f"{f['blocks_per_cu']:.0f}"],
         ["useful multiplications", f"{f['useful']:.1%}"],
         ["busy compute units", f"{f['busy']:.1%}"],

@@ -93,7 +93,8 @@ class _Answer:
                f"larger M, {none:,} none")  # fmt: skip
         untaken = self.untaken or ()
         if self.untaken is not None and none:
-            yield f"  no kernel of the catalog takes {len(untaken):,} of these"
+            told = f"no kernel of the catalog takes {len(untaken):,} of these"
+            yield f"  {told if untaken else 'some kernel of the catalog takes each of these'}"
         # what tuning cannot help comes first
         for sizes in sorted(self.missing, key=lambda s: s not in untaken)[:_SHOWN]:
             m, n, k = sizes

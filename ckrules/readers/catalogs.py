@@ -64,6 +64,10 @@ def _has_tables(name: str) -> bool:
         return True  # whose reader says what is wrong
 
 
+_LEAVE_OUT = ("CFG005", "CFG006")
+"""Codes of remarks in whose place the file has an entry that is not read."""
+
+
 class _File:
     """The kernels of a file, once for each GPU that is asked about."""
 
@@ -87,7 +91,7 @@ class _File:
             if isinstance(item, UnreadableText):
                 faults.append(item)
             elif isinstance(item, Remark):
-                self._left_out[item.code] += 1
+                self._left_out[item.code] += item.code in _LEAVE_OUT
             else:
                 point = item.config.point
                 self._versions.add(item.config.ck)
@@ -110,15 +114,13 @@ class _File:
         for point in self.points.values():
             by_family.setdefault(family_of(str(point["variant"])).name, []).append(point)
         own = next(iter(by_family), family_of(None).name)
-        first = next(iter(by_family.get(own, ())), None)
-        near = {} if first is None else {"variant": (first["variant"],)}
         return CatalogData(
             name=os.path.basename(self.name),
             title=f"the kernels of {self.name}",
             source=self.name,
             family=own,
             rows=tuple(
-                CatalogRows(family, tuple(rows), {}, {} if family == own else near, ())
+                CatalogRows(family, tuple(rows), {}, {}, (), guests=family != own)
                 for family, rows in by_family.items()
             ),
             remarks=tuple(self._remarks()),
@@ -127,7 +129,7 @@ class _File:
     def _remarks(self) -> Iterable[str]:
         if self._repeated:
             yield f"{count(self._repeated, 'entry')} repeated"
-        for code, number in sorted(self._left_out.items()):
+        for code, number in sorted((+self._left_out).items()):
             yield f"{count(number, 'entry')} left out ({code})"
 
 

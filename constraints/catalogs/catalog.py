@@ -182,6 +182,10 @@ class Catalog:
         rows = sorted(self._rows.items(), key=lambda item: item[0] != self.family.name)
         return [*kept.values(), *(p for _, part in rows for p in part.listed(key))]
 
+    def guests(self) -> list[Point]:
+        """The kernels of other families that a file has beside, which no key chooses."""
+        return [p for rows in self._rows.values() for p in rows.guests()]
+
     def _check(self, name: str, value: Value) -> None:
         known = self._gpus if name == "arch" else self._fields.values(name)
         if value in known:

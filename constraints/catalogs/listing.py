@@ -90,6 +90,9 @@ class CatalogListing:
         for key in itertools.product(keys, *(self._values[k] for k in self.catalog.keys[1:])):
             listed = self.catalog.listed(*key)
             found += [p for p in listed if key[0] in wanted or p["variant"] in wanted]
+        said = [k for k in self.catalog.keys if k in self._given]
+        guests = self.catalog.guests()
+        found += [p for p in guests if all(p.get(k) in self._values[k] for k in said)]
         return [p for p in found if self._meets(p)]
 
     @cached_property

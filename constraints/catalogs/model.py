@@ -62,7 +62,8 @@ class CatalogRows:
     """One block of ``[[kernels]]`` with rows: kernels of any family, one by one.
 
     ``near`` are the keys with which a list of the catalog's own family has them too, ``numbers``
-    those of the first rows in a tool's list, which has some twice.
+    those of the first rows in a tool's list, which has some twice. ``guests`` say every field, and
+    are listed whatever keys the catalog's own family has.
     """
 
     family: str
@@ -71,6 +72,7 @@ class CatalogRows:
     near: Mapping[str, tuple[Value, ...]]
     path: TomlPath
     numbers: tuple[int, ...] = ()
+    guests: bool = False
 
 
 @dataclass(frozen=True, slots=True)

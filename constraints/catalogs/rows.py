@@ -88,7 +88,7 @@ class RowKernels:
         own = self.family.name == self.data.family
         asked = {k: v for k, v in key.items() if k in self._keys and (own or k != "variant")}
         for (block, _), (said, rows) in zip(self._blocks, self._by_key, strict=True):
-            if any(key[k] not in block.near[k] for k in block.near if k in key):
+            if block.guests or any(key[k] not in block.near[k] for k in block.near if k in key):
                 continue
             for row in rows.get(tuple(asked[k] for k in said), ()):
                 if any(row.get(k, v) != v for k, v in asked.items()):
@@ -97,6 +97,11 @@ class RowKernels:
                 defaults = self.family.defaults(str(point["variant"]), point.get("ndim"))
                 full = {**defaults, **point}
                 yield {k: full[k] for k in self.words.variables}
+
+    def guests(self) -> Iterator[Point]:
+        """The kernels that are listed whatever is asked for, in the file's order."""
+        for block, rows in self._blocks:
+            yield from ({k: r[k] for k in self.words.variables} for r in rows if block.guests)
 
     def numbered(self, key: Key) -> Iterator[tuple[int, Point]]:
         """The kernels of a tool's list, each with its number there."""

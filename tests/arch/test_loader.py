@@ -66,7 +66,7 @@ FAULTS = [
      "unknown key 'bonks' in [lds], did you mean 'banks'?"),
     ("[build]", "[zzz]\n[build]", "[zzz]",
      ("unknown key 'zzz' in the file, expected one of gpu, lds, vgprs, load, build, warp_tile, "
-     "transpose_load, performance, dispatcher")),
+     "transpose_load, performance, dispatcher, inherits")),
     ("wave_size = 64\n", "", "[gpu]", "[gpu] has no key 'wave_size', which it needs"),
     ('native = [[32, 32, 8]]\niterated = [[32, 32, 16], [16, 16, 32]]\n', "",
      '[["fp16"', "[[warp_tile]] number 1 lists no tile: expected native or iterated or emulated"),
@@ -311,12 +311,27 @@ per_simd = 1024
     assert replace(found, name=parent.name, vgprs_per_simd=parent.vgprs_per_simd) == parent
 
 
+OTHER_PRODUCT = """[[performance.product]]
+name = "B"
+compute_units = 9
+clock_mhz = 900
+memory_gbs = 9"""
+
+
 @pytest.mark.parametrize(
     ("head", "message"),
     [
         ("inherits = 'gfx1100x'", "my.toml:1:12: inherits: 'gfx1100x' is not a GPU, did you mean"),
         ("inherits = 'gfx1102'", "my.toml:1:12: gfx1102 inherits itself, expected a GPU with"),
         ("inherits = 7", "my.toml:1:12: inherits is the number 7, expected a string"),
+        (
+            "inherit = 'gfx1101'",
+            "my.toml:1:1: unknown key 'inherit' in the file, did you mean 'inherits'?",
+        ),
+        (
+            f"inherits = 'gfx1101'\n{OTHER_PRODUCT}",
+            "my.toml:3:8: [[performance.product]] 'B' is not among the products of [gpu]: Radeon",
+        ),
         (
             "inherits = 'gfx1101'\n[vgprs]\nper_wave = 0",
             "my.toml:3:12: per_wave = 0 is out of range",

@@ -152,3 +152,30 @@ def test_configurations_in_toml_are_no_tables(tmp_path: Path) -> None:
     fields = "\n".join(f"{k} = {json.dumps(v)}" for k, v in legal().items())
     path = write(tmp_path, "mine.toml", f"[[kernels]]\n{fields}\n")
     assert len(load_catalog(path, Books()).listed("forward", "gfx942", 2, "fp16")) == 1
+
+
+MIXED = (
+    "quant_bquant_fp8_rcr_compv3_cshuffle_intrawave_False_False_False_128x128x64_2x2x1_32x32x16_qg1x1x64",
+    "gemm_fp16_rcr_compv3_cshuffle_intrawave_True_True_True_False_256x128x64_2x2x1_32x32x16",
+    "grouped_conv_fwd_fp16_nhwgc_2d_compv3_cshuffle_intrawave_128x128x64_2x2x1_32x32x16_vec8_8_8",
+)
+
+
+@pytest.mark.parametrize("first", range(len(MIXED)))
+def test_a_file_of_several_families_has_each_kernel_once(first: int, tmp_path: Path) -> None:
+    """Whichever family comes first: the others have other keys and types."""
+    path = tmp_path / "mixed.txt"
+    path.write_text("\n".join((*MIXED[first:], *MIXED[:first])), encoding="utf-8")
+    words = ("enumerate", "--catalog", str(path), "--arch", "gfx942", "-q")
+    assert sorted(run(*words).stdout.split()) == sorted(MIXED)
+    assert run(*words, "--variant", "standard").stdout.split() == [MIXED[1]]
+
+
+def test_what_is_said_beside_kernels_leaves_none_out(tmp_path: Path) -> None:
+    head = "gfx,cu_num,M,N,K,libtype,kernelId,splitK,us,kernelName,tflops,bw,errRatio"
+    name = "a8w8_blockscale_cktile_32x128x128_1x4x1_16x16x128_intrawave_0x1x0_2"
+    path = tmp_path / "mine_tuned_gemm.csv"
+    path.write_text(f"{head}\ngfx950,256,64,4096,7168,cktile,8,0,12.5,{name},313,2600,0.0\n")
+    assert "ROW003" in run("check", str(path)).stdout
+    found = run("count", "--catalog", str(path))
+    assert (found.stdout, found.stderr) == ("1\n", "")

@@ -62,6 +62,8 @@ def test_kernels_of_a_list_are_asked_about_what_has_no_row(tmp_path: Path) -> No
     ]
     (found,) = json.loads(run(*words, *listed, "--format", "json").stdout)
     assert found["untaken"] == [{"M": 8, "N": 512, "K": 100}]
+    shapes.write_text("M,N,K\n100,512,256\n")
+    assert "  some kernel of the catalog takes each of these\n" in run(*words, *listed).stdout
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from tests.cli.run import run
 
 ARCH = ("--ck", "2025.11", "--arch", "gfx942")
@@ -27,3 +31,17 @@ def test_an_order_of_kernels_with_other_results_says_so() -> None:
     said = "note: these kernels do not compute the same: dtype_c = "
     assert said in run(*asked, LEGAL, f"{LEGAL}_out_fp32").stderr
     assert said not in run(*asked, LEGAL, LEGAL).stderr
+
+
+@pytest.mark.parametrize("command", [("search", "-n", "2"), ("enumerate", "--best", "2")])
+def test_the_fastest_of_a_list_says_that_a_kernel_is_illegal(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = {}
+    for one in (LEGAL, ILLEGAL):
+        file = tmp_path / "kernels.txt"
+        file.write_text(f"{LEGAL}\n{one}\n", encoding="utf-8")
+        asked = (*command, *ARCH, "--variant", "standard", "--problem", "M=768,N=512,K=512")
+        found[one] = run(*asked, "--catalog", str(file)).stderr
+    assert SAID in found[ILLEGAL]
+    assert "illegal" not in found[LEGAL]

@@ -86,6 +86,14 @@ def test_a_refusal_is_no_failure(tmp_path: Path) -> None:
     assert "multiple of vector" in outcome.detail
 
 
+def test_a_device_without_a_clock_may_only_be_slow(tmp_path: Path, double: Double) -> None:
+    job = described(tmp_path, "kernel_stuck", SMALL)
+    with WorkerPool(double({"kernel_stuck": "hang"}), (0,), 2.0, {"clock": "none"}) as pool:
+        ((_, outcome, _),) = pool.run([job])
+    assert outcome.detail.startswith("not done after 2 s in phase launch, perhaps only slow")
+    assert "--timeout" in outcome.detail
+
+
 def test_each_fault_is_told_apart(tmp_path: Path, double: Double) -> None:
     faults = {
         "a": "hang", "b": "crash", "c": "error", "d": "nan", "e": "last-tile", "f": "k-slice",

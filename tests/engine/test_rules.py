@@ -109,6 +109,21 @@ def test_function_must_give_a_condition(value: Any) -> None:
         declare(applies=lambda c: value).build(words())
 
 
+def test_a_fault_of_a_function_names_the_rule() -> None:
+    def unknown(c: Any) -> Any:
+        """Sentence."""
+        return c.tile_zz > 1
+
+    def joined(c: Any) -> Any:
+        """Sentence."""
+        return c.a > 1 and c.a < 9
+
+    with pytest.raises(RuleBookError, match="rule GEMM001: unknown field 'tile_zz'"):
+        declare(function=unknown).build(words())
+    with pytest.raises(RuleBookError, match="rule GEMM001: the truth of `a > 1` is not known"):
+        declare(function=joined).build(words())
+
+
 def test_what_a_rule_knows() -> None:
     built = declare(
         applies=lambda c: c.p & (c.b >= 1), since="2025.11", until="2026.06", source=["one", "two"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -202,6 +203,23 @@ def test_search_shows_kernels_by_the_head_that_fits(head: int, where: str, shown
     names = found.stdout.splitlines()
     assert len(names) == 3
     assert all(shown in name for name in names)
+
+
+def test_search_says_how_many_kernels_rank_and_best_have() -> None:
+    words = (
+        "--ck", "2025.11", "--variant", "fmha_fwd", "--arch", "gfx942", "--dtype", "fp16",
+        "--set", "pipeline=qr", "--set", "mode=batch", "--problem", LARGE,
+    )  # fmt: skip
+    searched = run("search", *words, "-n", "2", "--draw", "300", "--kernels", "500").stderr
+    found = re.search(
+        r"of ([\d,]+) kernels named after the problem \(([\d,]+) accept it\)", searched
+    )
+    assert found is not None
+    named, accepting = (int(number.replace(",", "")) for number in found.groups())
+    assert 0 < named < accepting
+    assert f"of {accepting:,} kernels" in run("rank", *words, "-n", "2", "--draw", "300").stderr
+    best = run("enumerate", *words, "--best", "2").stderr
+    assert f"of {accepting:,} kernels that accept it" in best
 
 
 def test_nothing_is_known_of_new_gpus_and_in_c() -> None:

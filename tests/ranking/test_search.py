@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -160,12 +161,24 @@ def test_rank_says_what_was_never_measured() -> None:
         (("--problem", PROBLEM, *FORWARD, "--model", "nowhere"), 2, "nowhere"),
         (("--problem", "N=1,C=3,K=3,H=9,W=9,Y=3,X=3", *FORWARD, "--where", "vector_a == 16"),
          3, "no kernel accepts"),
+        (("--problem", PROBLEM, *FORWARD, "--where", "pipeline == 'compv4' & tile_m == 1"),
+         3, "nothing is left: `ckrules why`"),
+        (("--problem", PROBLEM, *FORWARD, "--catalog", "default", "--where", "tile_m == 1"),
+         3, "no kernel is listed"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_ranked(words: tuple[str, ...], code: int, what: str) -> None:
     for command in ("rank", "search"):
         found = run(command, *words)
         assert (found.exit_code, what in found.stderr) == (code, True), found.stderr
+
+
+def test_rank_says_where_a_file_of_kernels_goes(tmp_path: Path) -> None:
+    file = tmp_path / "kernels.txt"
+    file.write_text("", encoding="utf-8")
+    found = run("rank", "--problem", PROBLEM, "--arch", "gfx942", str(file))
+    assert found.exit_code == 2
+    assert f"{file} is a file, expected a kernel's name: --catalog {file}" in found.stderr
 
 
 def test_neighbours_are_those_of_the_space() -> None:

@@ -116,6 +116,15 @@ class TestFix:
         assert [f["cost"] for f in fixes] == sorted(f["cost"] for f in fixes)
         assert result.exit_code == 0
 
+    def test_several_configurations(self, tmp_path: Path) -> None:
+        """What is said helps, whatever the format and however they became several."""
+        path = tmp_path / "names.txt"
+        path.write_text(f"{NAME}\n{NAME.replace('96x', '64x')}\n", encoding="utf-8")
+        said = run("fix", "--arch", "gfx942", str(path)).stderr
+        assert "one configuration is needed, not 2: its name says which" in said
+        said = run("fix", "--arch", "gfx942,gfx950", NAME).stderr
+        assert "one configuration is needed, not 2: give one GPU" in said
+
     def test_nothing_keeps_the_fields(self) -> None:
         """What makes a fix impossible is named."""
         point = '{"variant": "forward", "arch": "gfx1201", "dtype": "fp32", "ndim": 2, '
@@ -204,6 +213,13 @@ def test_portable_counts_and_samples() -> None:
     assert [json.loads(line)["ck"] for line in lines] == ["2025.11"] * 2
 
 
+def test_portable_counts_one(tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text(NAME, encoding="utf-8")
+    said = run("portable", "--arch", "gfx90a,gfx942", "--catalog", str(path)).stderr
+    assert said == "1 configuration is in catalog names.txt on all of gfx90a, gfx942\n"
+
+
 def test_lint_finds_upstreams_contradictions() -> None:
     """The dispatcher removes all that the catalog lists for RDNA and for backward data."""
     result = run("lint", "--profile", "dispatcher", "--select", "LINT001", "--format", "json")
@@ -222,7 +238,7 @@ class TestCover:
         where = ("--catalog", "tiny", *PART, "--arch", "gfx942")
         result = run("cover", *where, "--problems", str(table))
         assert result.exit_code == 0
-        assert "1 of 1 problems" in result.output
+        assert "1 of 1 problem is covered" in result.output
 
     def test_symbolic(self) -> None:
         """One kernel covers what its vectors divide; a smallest counterexample shows the rest."""

@@ -205,7 +205,8 @@ def _listed(asked: _Asked, path: str, write: Writer) -> int:
     def lines() -> Iterator[str]:
         covered = len(items) - len(found.uncovered)
         those = count(found.kernels, "kernel")
-        yield f"{covered:,} of {count(len(items), 'problem')} are covered by {those}"
+        are = "is" if len(items) == 1 else "are"
+        yield f"{covered:,} of {count(len(items), 'problem')} {are} covered by {those}"
         for u in found.uncovered[:_SHOWN]:
             yield f"  uncovered: {_one_line(u, quiet)}"
         if len(found.uncovered) > _SHOWN:

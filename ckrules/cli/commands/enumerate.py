@@ -21,6 +21,7 @@ from ckrules.cli.emit import (
     show_table,
     wanted_fields,
 )
+from ckrules.cli.legality import illegal
 from ckrules.cli.once import option
 from ckrules.cli.options import Shard, limit_option, quiet_option
 from ckrules.cli.removed import lines
@@ -155,7 +156,8 @@ class _Shown:
             sys.stdout.flush()
         else:
             emit([chunk], columns.fields, listing, len(points), request.books.ck)
-        self._tell(len(points), said)
+        taken = illegal(points, request.books) if request.listing is not None else ""
+        self._tell(len(points), said, taken)
         return 0
 
     def _tell(self, shown: int, *more: str) -> None:
@@ -167,7 +169,7 @@ class _Shown:
             else:
                 note(_summary(request, request.region.space, shown))
                 note(_founded(request))
-            for text in (_run(request), *more):
+            for text in filter(None, (_run(request), *more)):
                 note(text)
         for text in lines(request.region) if self.summary else ():
             note(text)

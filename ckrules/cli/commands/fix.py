@@ -120,7 +120,9 @@ def command(
 def _configuration(config: str, books: Books, archs: tuple[str, ...]) -> PointOfBook:
     items = configurations([config], books, archs)
     if len(items) != 1:
-        hint = ": FILE#/kernels/3 is one of a file" if len(items) > 1 else ""
+        hint = ": its name says which, or FILE#/kernels/3 of JSON and TOML" if items else ""
+        if len(archs) > 1 and len({c.name for c in items}) == 1:
+            hint = ": give one GPU"
         raise UsageError(f"one configuration is needed, not {len(items)}{hint}")
     return PointOfBook.of(items[0], books)
 

@@ -65,7 +65,8 @@ def command(
                 text = visible(name_or_text(p)) if form == "names" else json_text(whole)
                 stream.write(text + "\n")
     if form != "json":
-        note(f"{count:,} configurations are {_what(request)} on all of {', '.join(archs)}")
+        are = "configuration is" if count == 1 else "configurations are"
+        note(f"{count:,} {are} {_what(request)} on all of {', '.join(archs)}")
     return 0 if count else 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -31,7 +32,8 @@ def command(asked: RankingChoice, names: tuple[str, ...]) -> int:
         kernels = _Candidates(asked, names)
         ranking = asked.ranker().rank(kernels.tables(), kernels.problem, asked.shown)
     if not ranking.kernels:
-        note(f"no kernel accepts {kernels.problem}{kernels.refused()}")
+        said = f"no kernel accepts {kernels.problem}{kernels.refused()}"
+        note(said if names else asked.none(said))
         return 3
     looked = f"{kernels.looked_at(ranking)} on {kernels.problem}: {ranking.source}"
     return asked.show(ranking, looked, kernels.illegal)
@@ -52,6 +54,9 @@ class _Candidates:
     def _named(self) -> list[Mapping[str, Any]]:
         from ckrules.kernels.config import config_from_name
 
+        for name in self.names:
+            if os.path.isfile(name):
+                raise UsageError(f"{name} is a file, expected a kernel's name: --catalog {name}")
         beside = f"kernels by name ({self.names[0]!r}): leave out one or the other"
         given = self.request.only("arch", beside=beside)
         archs = given.get("arch", ())

@@ -6,6 +6,7 @@ import click
 
 from ckrules.cli import measuring
 from ckrules.cli.device_options import device_words_option
+from ckrules.cli.legality import illegal
 from ckrules.cli.once import option
 from ckrules.cli.options import Seconds
 from ckrules.cli.ranked import RankingChoice, ranking_options
@@ -46,7 +47,8 @@ def command(
 
     request = asked.request
     problem = asked.problem(request.region.space.domains["variant"])
-    candidates = Candidates(request.region, request.books, problem).fitting()
+    accepting = Candidates(request.region, request.books, problem)
+    candidates = accepting.fitting()
     limit = asked.shown if place is None else measuring.POOL
     search = Search(candidates, asked.ranker(), product=asked.product, seed=asked.seed, limit=limit)
     if place is not None:
@@ -55,8 +57,12 @@ def command(
         search.told = bar.advance
         found = search.run(asked.draw, kernels, seconds)
     if not found.ranking.kernels:
-        note(f"no kernel accepts {problem}")
+        note(asked.none(f"no kernel accepts {problem}"))
         return 3
     looked = f"{found.ranking.looked_at:,} of {count(candidates.space.count(), 'kernel')}"
-    how = f"in {found.rounds} rounds, ended: {found.ended}; seed {asked.seed}"
-    return asked.show(found.ranking, f"{looked} {how}; {found.ranking.source}")
+    if candidates is not accepting:
+        looked += f" named after the problem ({accepting.space.count():,} accept it)"
+    how = f"in {count(found.rounds, 'round')}, ended: {found.ended}; seed {asked.seed}"
+    shown = [r.point for r in found.ranking.kernels] if request.listing is not None else []
+    summary = f"{looked} {how}; {found.ranking.source}"
+    return asked.show(found.ranking, summary, illegal(shown, request.books))

@@ -23,7 +23,7 @@ from typing import Any
 from ckrules.engine.expr import TRUE, BoolExpr, Expr, Value, all_of, implies
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.rules.message_templates import Sentences
-from ckrules.support.errors import RuleBookError, unknown
+from ckrules.support.errors import CkrulesError, RuleBookError, unknown
 
 
 class Kind(StrEnum):
@@ -276,11 +276,14 @@ class RuleDef:
         """The rule over this vocabulary's fields.
 
         Raises:
-            RuleBookError: If the function does not give a condition.
+            RuleBookError: If the function does not give a condition, or is at fault.
         """
         built = []
         for function in (self.make, self.applies, self.unless):
-            node = TRUE if function is None else function(vocabulary)
+            try:
+                node = TRUE if function is None else function(vocabulary)
+            except CkrulesError as error:
+                raise RuleBookError(f"rule {self.code}: {error}") from error
             if not isinstance(node, BoolExpr):
                 raise RuleBookError(
                     f"rule {self.code}: the function must return a condition, not {node!r}"

@@ -28,7 +28,10 @@ from ckrules.support.errors import nearest
 
 _MACRO = re.compile(r"DECL_(?:[A-Z]++_)*KERNEL(?:_SET|_SIMPLE|_ALL)?")
 #: What declares kernels of which there are no rules, by a word of the macro's name.
-_OTHERS = {"FMHA": "attention", "": "other"}
+_OTHERS = {
+    "FMHA": "declarations of attention kernels are not read: name the kernels instead",
+    "": "other configurations are not covered by the rules",
+}
 
 
 def kernels(source: SourceFile, context: Context) -> Iterator[Entry | UnreadableText | Remark]:
@@ -45,9 +48,8 @@ def kernels(source: SourceFile, context: Context) -> Iterator[Entry | Unreadable
         elif found.name in alone:
             yield from _single(found, code, text, source.name, context, alone[found.name])
         elif found.name not in tables:
-            what = next(w for word, w in _OTHERS.items() if word in found.name)
+            message = next(said for word, said in _OTHERS.items() if word in found.name)
             place = span_place(text, source.name, found.start, found.start + len(found.name))
-            message = f"{what} configurations are not covered by the rules"
             if any(t.alone and found.name == f"{t.alone}_ALL" for t in every):
                 message = "a wildcard: upstream's lists say the kernels, and not this declaration"
             yield Remark(place, "CFG006", message)
