@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -92,6 +93,24 @@ def _named(path: Path) -> Iterator[None]:
         if error.filename is not None:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Waits until no other process or thread is in this block for the folder.
+
+    It is for files that are read, changed and written back. The lock is the folder's own, goes
+    with the process that holds it, and leaves nothing behind.
+
+    Raises:
+        OSError: If there is no such folder, or it cannot be locked.
+    """
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def holds(path: Path, data: bytes) -> bool:
