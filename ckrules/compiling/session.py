@@ -173,7 +173,7 @@ class BuildSession:
             for a in self.options.artifacts
             if (k.name, k.arch, a, k.ck) not in known
         )
-        known_headers = headers or SharedHeaders()
+        known_headers = headers or SharedHeaders(self.scratch)
         running = _Running(pool, BuildSummary(), progress or (lambda _: None), known_headers)
         try:
             for kernel, task in self.tasks():
