@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -105,6 +104,8 @@ def alone(folder: Path) -> Iterator[None]:
     Raises:
         OSError: If there is no such folder, or it cannot be locked.
     """
+    import fcntl  # which not every system has
+
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
