@@ -84,7 +84,8 @@ class Generator:
 
         Raises:
             UsageError: If a family has no templates, two configurations have the same name and
-                GPU but differ, or a file cannot be written.
+                GPU but differ, a file cannot be written, or kernels of several GPUs would go below
+                kernels of an earlier run.
         """
         report = GenerationReport()
         by_arch: dict[str, dict[str, tuple[KernelModel, bool]]] = {}
@@ -101,6 +102,11 @@ class Generator:
             if twin is not None and twin[0].point != found.point:
                 raise UsageError(f"two configurations are named {found.name}")
             members[found.name] = (found, not illegal)
+        if len(by_arch) > 1 and (self.out / MANIFEST).exists():  # it would hide what goes below
+            raise UsageError(
+                f"{self.out}: kernels of an earlier run are there, and these are for "
+                f"{' and '.join(sorted(by_arch))}, a folder each: choose another folder"
+            )
         for arch in sorted(by_arch):
             folder = self.out / arch if len(by_arch) > 1 else self.out
             self._folder(folder, list(by_arch[arch].values()), report, progress)

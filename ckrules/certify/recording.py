@@ -85,7 +85,8 @@ def add(path: Path, run: CertifyRun) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(path, evidence.text(evidence.merged(evidence.read(path), run)))
+        with files.alone(path.parent):  # another run may end at the same moment
+            files.replace(path, evidence.text(evidence.merged(evidence.read(path), run)))
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None
 

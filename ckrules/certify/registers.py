@@ -11,11 +11,13 @@ import csv
 import io
 import itertools
 import math
+import os
 import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.families import family_of
-from ckrules.support import opening
+from ckrules.support import files, opening
 from ckrules.support.errors import UsageError
 
 Point = Mapping[str, Value]
@@ -100,26 +102,34 @@ class RegisterData:
         return tuple(point[n] for n in self.names)
 
     def add(self, row: CompiledKernel) -> None:
-        """Keeps a line, in the file too.
+        """Keeps a line, in the file too, whole or not at all.
 
         Raises:
             UsageError: If the file cannot be written.
         """
         self.rows[self.key(row.point)] = row
-        head = not self.path.exists()
         figures = (getattr(row.allocation, n) for n in FIGURES)
         values = [row.seed, *map(_written, self.key(row.point)), *figures]
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        if head:
-            writer.writerow(["seed", *self.names, *FIGURES])
-        writer.writerow(values)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(stream.getvalue())
+            with files.alone(self.path.parent):  # another run may begin the file
+                self._append(values)
         except OSError as error:
             raise UsageError(f"{self.path}: cannot write: {error.strerror or error}") from None
+
+    def _append(self, values: Sequence[object]) -> None:
+        end = 0
+        try:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
+                end = file.tell()
+                writer = csv.writer(file, lineterminator="\n")
+                if not end:
+                    writer.writerow(["seed", *self.names, *FIGURES])
+                writer.writerow(values)
+        except OSError:
+            with suppress(OSError):  # such as of a disk that was full after half a line
+                os.truncate(self.path, end)
+            raise
 
 
 def load(path: Path, family: str, books: Books) -> RegisterData:

@@ -102,11 +102,16 @@ def made(wanted: GenerationRequest, generator: Generator, *, clean: bool, quiet:
     Returns:
         The exit code: 0 all generated, 1 some break a rule, 2 some could not be read, 3 nothing.
     """
+    from ckrules.codegen.generate import MANIFEST
+
     with progress("kernels") as bar:
         report = generator.run(wanted.configs, bar.advance)
     code = _finish(report, wanted, quiet)
     for folder in report.folders:
         _left(folder, clean)
+    for place in sorted(generator.out.glob(f"*/{MANIFEST}")):
+        if place.parent not in report.folders:
+            note(f"{place.parent}: kernels of an earlier run stay there: remove the folder")
     return code
 
 

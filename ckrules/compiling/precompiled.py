@@ -38,6 +38,7 @@ class Precompiled:
         files: Files that the headers include, by their path below the folder of the compilation.
             Units have to read these very files: what `flags` gives names their folder.
         timeout: Seconds of processor time that compiling them may take.
+        scratch: Folder for temporary files; None: the system's own.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class Precompiled:
         command: Sequence[str],
         files: Mapping[str, str] | None = None,
         timeout: float = _TIMEOUT,
+        scratch: Path | None = None,
     ) -> None:
         self._command, self._files, self._timeout = tuple(command), dict(files or {}), timeout
+        self._scratch = scratch
         self._lock = Lock()
         self._asked = 0
         self._flags: tuple[str, ...] | None = None
@@ -67,14 +70,15 @@ class Precompiled:
 
     def _compiled(self, head: str) -> tuple[str, ...]:
         """Compiles the headers; if they fail, each kernel says so itself."""
-        self._folder = tempfile.TemporaryDirectory(prefix="ckrules-headers-")
+        self._folder = tempfile.TemporaryDirectory(prefix="ckrules-headers-", dir=self._scratch)
         folder = Path(self._folder.name)
         for relative, text in self._files.items():
             (folder / relative).parent.mkdir(parents=True, exist_ok=True)
             files.put(folder / relative, text)
         files.put(folder / "headers.hpp", head + "\n")
+        # Within the folder: LLVM fills in each % of a name of a file that it writes.
         result = str(folder / "headers.pch")
-        asked = (*_ONE, *_clang("-emit-pch", "-o", result))
+        asked = (*_ONE, *_clang("-emit-pch", "-o", "headers.pch"))
         status, *_ = execute([*self._command, *asked, "headers.hpp"], folder, self._timeout)
         if status != 0 or not Path(result).is_file():
             return ()
@@ -87,10 +91,14 @@ class Precompiled:
 
 
 class SharedHeaders:
-    """The headers of generated units, precompiled; the tasks of one session share it."""
+    """The headers of generated units, precompiled; the tasks of one session share it.
 
-    def __init__(self) -> None:
-        self._lock = Lock()
+    Args:
+        scratch: Folder for temporary files that outlasts it; None: the system's own.
+    """
+
+    def __init__(self, scratch: Path | None = None) -> None:
+        self._lock, self._scratch = Lock(), scratch
         self._known: dict[tuple[str, ...], Precompiled] = {}
 
     def flags(self, task: Task, tools: Toolchain, coming: int = 1) -> tuple[str, ...]:
@@ -110,7 +118,8 @@ class SharedHeaders:
         files = {path: text for path, text in task.sources.items() if is_runtime_header(path)}
         key = (*command, head, *files.values())
         with self._lock:
-            shared = self._known.setdefault(key, Precompiled(command, files, task.timeout))
+            made = Precompiled(command, files, task.timeout, self._scratch)
+            shared = self._known.setdefault(key, made)
         return shared.flags(head, coming)
 
 

@@ -173,7 +173,7 @@ class BuildSession:
             for a in self.options.artifacts
             if (k.name, k.arch, a, k.ck) not in known
         )
-        known_headers = headers or SharedHeaders()
+        known_headers = headers or SharedHeaders(self.scratch)
         running = _Running(pool, BuildSummary(), progress or (lambda _: None), known_headers)
         try:
             for kernel, task in self.tasks():
@@ -293,27 +293,28 @@ class BuildSession:
     ) -> Result:
         """The row of an outcome, stored; the artifact is written beside its sources.
 
+        That of a build that failed is removed: it is of other sources, and would be run for these.
+
         Raises:
             ResultsError: If one of them cannot be written.
         """
-        if outcome.failure is None:
-            outcome = self._keep(kernel, task, outcome)
+        target = kernel.result(task.artifact)
+        try:
+            if outcome.failure is None:
+                self._keep(target, task, outcome.data)
+            else:
+                target.unlink(missing_ok=True)
+        except OSError as error:
+            raise ResultsError(f"{target}: cannot write: {error.strerror}") from None
         result = self._row(kernel, task, key, outcome)
         results.put(result)
         return result
 
-    def _keep(
-        self, kernel: ManifestEntry, task: work.Task, outcome: work.BuildOutcome
-    ) -> work.BuildOutcome:
+    def _keep(self, target: Path, task: work.Task, data: bytes) -> None:
         """Writes the artifact, whole or not at all."""
-        target = kernel.result(task.artifact)
         mode = 0o755 if task.artifact is Artifact.HOST else None
-        try:
-            # By way of the scratch folder, which is emptied after a build that was killed.
-            files.replace(target, outcome.data, folder=self.scratch, mode=mode)
-        except OSError as error:
-            raise ResultsError(f"{target}: cannot write: {error.strerror}") from None
-        return outcome
+        # By way of the scratch folder, which is emptied after a build that was killed.
+        files.replace(target, data, folder=self.scratch, mode=mode)
 
     def _row(
         self, kernel: ManifestEntry, task: work.Task, key: str, outcome: work.BuildOutcome

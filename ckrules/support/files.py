@@ -94,6 +94,26 @@ def _named(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Waits until no other process or thread is in this block for the folder.
+
+    It is for files that are read, changed and written back. The lock is the folder's own, goes
+    with the process that holds it, and leaves nothing behind.
+
+    Raises:
+        OSError: If there is no such folder, or it cannot be locked.
+    """
+    import fcntl  # which not every system has
+
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
 def holds(path: Path, data: bytes) -> bool:
     """Whether the file is there and holds exactly this."""
     try:

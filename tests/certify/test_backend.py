@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from ckrules.certify.codeobjects import CodeObjectFigures, CodeObjects, FigureSt
 from ckrules.certify.draws import draw
 from ckrules.certify.oracle import CompilerError
 from ckrules.constraints import book
+from ckrules.kernels import evidence
 from tests.cli.run import run, write
 from tests.helpers.toolchain import require_toolchain
 
@@ -177,6 +181,24 @@ def test_signs_are_evidence() -> None:
     assert {c: (t.confirmed, t.alone, t.refuted) for c, (t, _) in kept.rules.items()} == {
         "LDS001": (2, 1, 0), "HW001": (1, 0, 0),
     }  # fmt: skip
+
+
+def test_runs_that_end_at_once_are_all_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One read the file before another wrote it, and wrote it without the other's counts."""
+    path, merged = tmp_path / "evidence.toml", evidence.merged
+
+    def slowly(*args: Any) -> Any:
+        time.sleep(0.02)
+        return merged(*args)
+
+    monkeypatch.setattr(evidence, "merged", slowly)
+    cases = [case(SMALL, CodeObjectFigures(None, **GOOD))]
+    runs = [recording.of_backend(cases, "gfx942", "2025.11", "clang", f"{n}") for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(partial(recording.add, path), runs))
+    assert sorted(r.drawn for r in evidence.read(path)) == [f"{n}" for n in range(8)]
 
 
 @pytest.mark.toolchain

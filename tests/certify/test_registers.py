@@ -26,6 +26,7 @@ from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config, config_from_mapping, config_from_name
 from ckrules.support.errors import UsageError
+from tests.helpers.full_disk import no_file_beyond
 from tests.helpers.toolchain import require_toolchain
 
 BOOKS = Books("2025.11")
@@ -88,6 +89,26 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "1,standard\n")
     with pytest.raises(UsageError, match=r"gemm.csv:4: not a line of `ckrules certify registers`"):
         registers.load(path, "gemm", BOOKS)
+
+
+def test_a_full_disk_leaves_no_part_of_a_line(tmp_path: Path) -> None:
+    """What was cut off was joined with the next line, or read as other figures."""
+    registers.collect(_request(8), _data(tmp_path), _Compiler())
+    data, path = _data(tmp_path)["gemm"], tmp_path / "gemm.csv"
+    before = path.read_bytes()
+    row = next(iter(data.rows.values()))
+    with (
+        no_file_beyond(len(before) + 20),
+        pytest.raises(UsageError, match=r"gemm\.csv: cannot write: File too large"),
+    ):
+        data.add(row)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_gets_its_head(tmp_path: Path) -> None:
+    (tmp_path / "gemm.csv").touch()
+    registers.collect(_request(4), _data(tmp_path), _Compiler())
+    assert len(_data(tmp_path)["gemm"].rows) == 2
 
 
 def test_errors_are_of_what_has_code() -> None:

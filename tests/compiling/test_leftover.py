@@ -56,6 +56,26 @@ def test_kernels_of_earlier_runs_are_said_and_removed(folder: Path) -> None:
     assert leftovers(folder, set(names[:2])) == {}
 
 
+def test_kernels_of_several_gpus_are_not_hidden(folder: Path, tmp_path: Path) -> None:
+    """A build saw the kernel of the earlier run alone, and the new ones never."""
+    config = json.loads((folder / MANIFEST).read_text().splitlines()[0])["config"]
+
+    def made(out: Path, *archs: str) -> tuple[int, str]:
+        points = "".join(f"{json.dumps({**config, 'arch': arch})}\n" for arch in archs)
+        words = ["generate", "-", "-o", str(out), "--ck", "2025.11", "--force"]
+        done = run(*words, stdin=points)
+        return done.exit_code, done.stderr.splitlines()[-1]
+
+    said = f"error: {folder}: kernels of an earlier run are there, and these are for gfx90a and"
+    code, last = made(folder, "gfx90a", "gfx942")
+    assert (code, last) == (2, f"{said} gfx942, a folder each: choose another folder")
+    out = tmp_path / "several"
+    assert made(out, "gfx90a", "gfx942")[0] == 0
+    stay = "kernels of an earlier run stay there: remove the folder"
+    assert made(out, "gfx908", "gfx942") == (0, f"{out / 'gfx90a'}: {stay}")
+    assert made(out, "gfx942") == (0, f"{out / 'gfx942'}: {stay}")
+
+
 def test_nothing_outside_the_folder_is_removed(folder: Path, tmp_path: Path) -> None:
     wrappers = folder / "dispatcher_wrappers"
     wrappers.rename(tmp_path / "wrappers")

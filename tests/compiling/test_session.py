@@ -51,6 +51,20 @@ def test_what_changed_or_vanished_is_built_again(folder: Path, include: Path) ->
     assert build(folder, include, flags=("-DX",)).built == 4
 
 
+@pytest.mark.parametrize("how", ["fail", "kill"])
+def test_what_fails_to_build_again_leaves_no_older_artifact(
+    how: str, folder: Path, include: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was run, and went into the library, as the artifact of sources that do not compile."""
+    build(folder, include)
+    name = next(r.name for r in rows(folder) if "_64x64x" in r.name)
+    unit = folder / f"{name}.cpp"
+    unit.write_text(unit.read_text() + "more\n")
+    monkeypatch.setenv("FAKE_COMPILER", how)
+    assert build(folder, include).failed == 1
+    assert {p.stem for p in folder.glob("*.o")} == {r.name for r in rows(folder)} - {name}
+
+
 @pytest.mark.parametrize("content", [b"", b"x", None])
 def test_another_file_in_the_place_of_an_artifact_is_built_again(
     content: bytes | None, folder: Path, include: Path

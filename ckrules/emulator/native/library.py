@@ -29,6 +29,8 @@ HEADER = (_HERE / "runtime.h").read_text(encoding="utf-8")
 SIZES = {name: int(value) for name, value in re.findall(r"([A-Z]+) = (-?\d+)", HEADER)}
 """The constants of ``runtime.h``."""
 _SECONDS = 120
+_CHECK = 16
+"""Bytes of the hash that a kept library ends with."""
 _SOURCE = "native.c"
 VARIABLE = "CKRULES_NATIVE"
 """Set to 0, the emulator makes no native code."""
@@ -81,13 +83,23 @@ def library(source: str) -> ctypes.CDLL | None:
         kept = _folder() / f"{key[:32]}.so" if folders.keeps_spaces() else None
         if kept is None:
             return _temporary(program, source)
-        if not kept.exists():
+        if not _whole(kept):
             _compiled(program, source, kept)
         opening.own(kept.parent)
         opening.own(kept)
         return ctypes.CDLL(str(kept))
     except OSError:
         return None
+
+
+def _whole(path: Path) -> bool:
+    """Whether a library is there and ends with its check; one that is cut off ends a process."""
+    data = path.read_bytes() if path.exists() else b""
+    return bool(data) and data.endswith(_check(data[:-_CHECK]))
+
+
+def _check(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_CHECK).digest()
 
 
 def _folder() -> Path:
@@ -113,5 +125,7 @@ def _compiled(program: str, source: str, target: Path) -> None:
         ran = execution.execute(words, folder, _SECONDS)
         if ran.status != 0:
             raise OSError(f"{program}: {ran.output}")
+        with made.open("ab") as stream:
+            stream.write(_check(made.read_bytes()))
         made.chmod(0o700)
         made.replace(target)
