@@ -19,6 +19,7 @@ from ckrules.engine.rules.rule import RuleDef
 from ckrules.kernels.family import Family
 from ckrules.kernels.parts import Problems
 from ckrules.support.errors import CkrulesError, RuleBookError, UsageError, raised, unknown
+from ckrules.support.plugged import made
 from ckrules.support.submodules import package_with
 
 GROUP = "ckrules.families"
@@ -67,15 +68,14 @@ def _plugins() -> list[tuple[str, Family]]:
     for entry in entry_points(group=GROUP):
         place = f"the plug-in {entry.value} ({GROUP})"
         try:
-            found = entry.load()
-            made = found() if isinstance(found, type) else found
+            found = made(entry)
         except (Exception, SystemExit) as error:  # whatever the plug-in's own code raises
             raise UsageError(f"{place} cannot be loaded: {raised(error)}") from error
-        if not isinstance(made, Family):
+        if not isinstance(found, Family):
             raise RuleBookError(f"{place} is not a Family")
-        if fault := _fault(made):
+        if fault := _fault(found):
             raise RuleBookError(f"{place}: {fault}")
-        out.append((place, made))
+        out.append((place, found))
     return out
 
 
