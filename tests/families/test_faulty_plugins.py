@@ -99,3 +99,11 @@ def test_a_family_that_raises_when_it_is_asked(
     assert done.exit_code == 2
     assert done.stderr.startswith(place)
     assert done.stderr.endswith(f"{said}\n")
+
+
+def test_a_vocabulary_without_a_baseline_is_explained(plug: Callable[[str], None]) -> None:
+    words = WORDS.replace("])]", "]), Enum('odd', ['x'])]")
+    plug(f"{WHOLE}{words}    rules = lambda self: []")
+    done = run("explain", "odd")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("# odd")
