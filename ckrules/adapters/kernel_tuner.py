@@ -23,6 +23,7 @@ from ckrules.engine.lang.reader import ExpressionError
 from ckrules.engine.rules.restriction import restriction
 from ckrules.engine.space import Space
 from ckrules.support.errors import UsageError
+from ckrules.support.plain_values import mapping, several
 
 Restriction = str | Callable[..., Any]
 
@@ -53,12 +54,14 @@ def space_of(
     >>> space_of(params, ["block_size_x * tile_size <= 64", lambda p: p["tile_size"] != 3]).count()
     5
     """
-    nodes = {n: _parameter(n, [plain(v) for v in plain(vs)]) for n, vs in tune_params.items()}
+    given = mapping("tune_params", tune_params).items()
+    nodes = {n: _parameter(n, [plain(v) for v in several(str(n), plain(vs))]) for n, vs in given}
     if restrictions is None:
         restrictions = ()
-    elif isinstance(restrictions, str) or callable(restrictions):
+    elif callable(restrictions):
         restrictions = (restrictions,)
-    rules = [restriction(n, _condition(r, nodes), *_said(r)) for n, r in enumerate(restrictions, 1)]
+    listed = several("restrictions", restrictions)
+    rules = [restriction(n, _condition(r, nodes), *_said(r)) for n, r in enumerate(listed, 1)]
     return Space(nodes.values(), rules)
 
 

@@ -267,7 +267,7 @@ def _other_words() -> list[tuple[str, str]]:
 
 
 def _defaults(book: RuleBook) -> dict[str, Value]:
-    return dict(library.defaults(str(book.vocabulary.baseline["variant"])))
+    return dict(library.defaults(str(domain_of(book.fields["variant"]).values[0])))
 
 
 def _listing(title: str, lines: Iterable[str]) -> str:

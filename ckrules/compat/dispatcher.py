@@ -121,9 +121,9 @@ class ArchFilter:
         ck: str = DEFAULT_CK,
         profile: str = "legal",
     ) -> None:
+        self._plain = gpu_facts.normalize(gpu_arch)
         self.gpu_arch, self.strict_mode = gpu_arch.lower(), strict_mode
         self.ck, self.profile = ck, profile
-        self._plain = gpu_facts.normalize(self.gpu_arch)
         self._known = self._plain in gpu_facts.known(())
         if not self._known and strict_mode:
             known = list(gpu_facts.known(()))
@@ -145,7 +145,7 @@ class ArchFilter:
         point = self._point(variant, further, config)
         rules = asked(variant, self.ck, self.profile, frozenset(point))
         fault = rules.fault(point)
-        if "dtype_c" not in point and config.datatype_c.lower() != config.datatype_a.lower():
+        if "dtype_c" not in point and _lower(config.datatype_c) != _lower(config.datatype_a):
             result.add_warning(f"{variant} writes {config.datatype_a}, not {config.datatype_c}")
         if fault:
             result.add_error(fault)
@@ -155,19 +155,19 @@ class ArchFilter:
         return result
 
     def _point(self, variant: str, further: dict[str, Any], config: KernelConfig) -> dict[str, Any]:
-        a, b = config.datatype_a.lower(), config.datatype_b.lower()
+        a, b = _lower(config.datatype_a), _lower(config.datatype_b)
         given: dict[str, Any] = {
             **further, "arch": self._plain, "dtype": a if a == b else f"{a}_{b}",
             "tile_m": config.tile_m, "tile_n": config.tile_n, "tile_k": config.tile_k,
             "wave_m": config.warp_m, "wave_n": config.warp_n, "wave_k": config.warp_k,
             "warp_tile_m": config.warp_tile_m, "warp_tile_n": config.warp_tile_n,
-            "warp_tile_k": config.warp_tile_k, "pipeline": config.pipeline.lower(),
-            "epilogue": config.epilogue.lower(), "scheduler": config.scheduler.lower(),
+            "warp_tile_k": config.warp_tile_k, "pipeline": _lower(config.pipeline),
+            "epilogue": _lower(config.epilogue), "scheduler": _lower(config.scheduler),
         }  # fmt: skip
         if "ndim" not in further:
-            layout = config.layout.lower()
+            layout = _lower(config.layout)
             given["layout"] = (
-                layout + layout[2:3] if variant == "multi_d" and len(layout) == 3 else layout
+                layout + layout[2:3] if variant == "multi_d" and len(str(layout)) == 3 else layout
             )
         elif self.profile == "legal":  # which a configuration does not say
             from ckrules.constraints.gemm.words import TWO_BUFFERS
@@ -179,7 +179,7 @@ class ArchFilter:
 
             point |= {"dtype_acc": "fp32", "dtype_c": OUTPUT.get(point["dtype"], "fp16")}
         elif "dtype_c" in point:
-            point["dtype_c"] = config.datatype_c.lower()
+            point["dtype_c"] = _lower(config.datatype_c)
         return point
 
     def is_kernel_valid(
@@ -197,6 +197,11 @@ class ArchFilter:
             operator or OperatorType.GEMM,
         )  # fmt: skip
         return self.validate_kernel(config).valid
+
+
+def _lower(word: Any) -> Any:
+    """A word in lower case; what is none is left to the rules, which say so."""
+    return word.lower() if isinstance(word, str) else word
 
 
 def get_supported_archs() -> list[str]:

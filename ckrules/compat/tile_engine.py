@@ -19,9 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ckrules.arch import normalize
 from ckrules.compat.decided_rules import DecidedRules, asked, completed
 from ckrules.kernels.parts import Point
 from ckrules.support.errors import UsageError, unknown
+from ckrules.support.plain_values import mapping, several
 
 _VARIANTS = {"gemm": "standard", "gemm_multi_d": "multi_d", "gemm_preshuffle": "preshuffle"}
 _TRAIT = ("pipeline", "epilogue", "scheduler", "pad_m", "pad_n", "pad_k", "persistent")
@@ -39,7 +41,8 @@ class Validation:
         operation: ``gemm``, ``gemm_multi_d`` or ``gemm_preshuffle``.
         trait: Pipeline, epilogue, scheduler, three pads and persistent, as upstream's builders
             combine them; None: what a call names.
-        profile: The rules that answer: ``legal``, or ``tile_engine`` for upstream's own.
+        profile: The rules that answer: ``legal``, or ``tile_engine`` for upstream's own, asked as
+            its builders ask: for every pipeline with the bytes of LDS of compv4.
         further: Further fields of all kernels, such as ``permute_n``.
 
     Raises:
@@ -59,11 +62,11 @@ class Validation:
         if operation not in _VARIANTS:
             raise unknown("operation", operation, _VARIANTS)
         self.variant = _VARIANTS[operation]
-        self.trait = None if trait is None else tuple(trait)
+        self.trait = None if trait is None else several("trait", trait)
         if self.trait is not None and len(self.trait) != len(_TRAIT):
             raise UsageError(f"a trait has {len(_TRAIT)} parts: {', '.join(_TRAIT)}")
         self.ck, self.profile = ck, profile
-        self._further = dict(further or {})
+        self._further = dict(mapping("further", further or {}))
         if self.variant == "multi_d":
             self._further = {"num_d": 2, "elementwise_op": "multiply", **self._further}
         point = self._point((128, 128, 64, 2, 2, 1, 32, 32, 16), "fp16", "compv3", "rcr", "gfx942")
@@ -151,7 +154,7 @@ class Validation:
         if self.variant == "multi_d" and len(layout) == len("rcr"):
             layout += layout[2]
         sizes = dict(zip(_NAMES, tile, strict=True))
-        arch = gpu.lower().partition(":")[0]
+        arch = normalize(gpu)
         given: Point = {
             **sizes, **trait, **self._further, "dtype": types, "layout": layout, "arch": arch,
         }  # fmt: skip
@@ -173,11 +176,18 @@ def traits(config: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     ...     "epilogue": {"values": ["cshuffle"]}, "scheduler": {"values": ["intrawave"]}}
     >>> [t[0] for t in traits(config)]
     ['compv3', 'mem']
+
+    Raises:
+        UsageError: For what has no values of a part of a trait.
     """
     from itertools import product
 
-    values = config["trait_config"]
-    return list(product(*(values[name]["values"] for name in _TRAIT)))
+    try:
+        values = [config["trait_config"][name]["values"] for name in _TRAIT]
+    except (KeyError, TypeError):
+        wanted = ", ".join(_TRAIT)
+        raise UsageError(f"the file has no trait_config with values of {wanted}") from None
+    return list(product(*values))
 
 
 def for_trait(config: Mapping[str, Any], trait: tuple[Any, ...]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from ckrules.device.interface import GROUP, Device, DeviceError, Plugin
 from ckrules.support.errors import UsageError, raised, unknown
+from ckrules.support.plugged import made
 
 DEFAULT = "hip"
 """The device that is used where none is named."""
@@ -72,7 +73,6 @@ def _takes_options(plugin: Plugin) -> bool:
 
 def _loaded(entry: EntryPoint) -> Plugin:
     try:
-        target = entry.load()
-        return cast(Plugin, target() if isinstance(target, type) else target)
+        return cast(Plugin, made(entry))
     except (Exception, SystemExit) as error:  # whatever the plug-in's own code raises
         raise DeviceError(f"device {entry.name} ({entry.value}): {raised(error)}") from error

@@ -25,7 +25,7 @@ def counts_by(space: Listing, fields: Sequence[str], bind: Callable[..., Any]) -
     """
     known = {**space.vocabulary, **space.codec.variables}
     for name in fields:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise unknown("field", name, known)
     if not fields or len(set(fields)) < len(fields):
         raise UsageError("counts are by one field, or by several different ones")

@@ -87,6 +87,11 @@ class Listing(ABC):
                 raise unknown("derived quantity", name, known)
         return {name: known[name] for name in names}
 
+    def _rank(self, point: Any) -> int | None:
+        """The number of a point in the whole space; None if it is not in it."""
+        codes, compiled = self.codec.codes(point), self.compile()
+        return None if codes is None else compiled.rank([codes[n] for n in compiled.order])
+
     def __iter__(self) -> Iterator[Point]:
         for table, count in self.tables(CHUNK):
             yield from self.codec.points(table, count)
@@ -188,6 +193,25 @@ class SpaceSlice(Listing, Sequence[Point]):
         compiled = self.compile()
         found = compiled.unrank(self.start + (at % self.size) * self.step)
         return self.codec.point(dict(zip(compiled.order, found, strict=True)))
+
+    def __contains__(self, point: object) -> bool:
+        rank = self._rank(point)
+        return rank is not None and rank in self._numbers()
+
+    def index(self, point: Any, start: int = 0, stop: int | None = None) -> int:
+        """The place of a point among those from ``start`` to before ``stop``.
+
+        Raises:
+            UsageError: When the point is not among them.
+        """
+        rank, numbers = self._rank(point), self._numbers()
+        if rank is None or rank not in numbers[start:stop]:
+            raise UsageError(f"{dict(point)} is not a point of the slice")
+        return (rank - self.start) // self.step
+
+    def _numbers(self) -> range:
+        """The numbers of the points in the whole space."""
+        return range(self.start, self.start + self.size * self.step, self.step)
 
     def __repr__(self) -> str:
         return f"SpaceSlice({self.size:,} of {self.compile().count:,} points)"

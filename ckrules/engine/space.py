@@ -378,9 +378,7 @@ class Space(Listing):
         >>> space.index({"tile_m": 64, "waves": 1})
         4
         """
-        codes = self.codec.codes(point)
-        compiled = self.compile()
-        rank = None if codes is None else compiled.rank([codes[n] for n in compiled.order])
+        rank = self._rank(point)
         if rank is None:
             raise UsageError(f"{dict(point)} is not a point of the space")
         return rank

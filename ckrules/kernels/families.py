@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from ckrules.arch import Gpu, TargetGpu, known
+from ckrules.engine.rules.book import Vocabulary
 from ckrules.engine.rules.rule import RuleDef
 from ckrules.kernels.family import Family
 from ckrules.kernels.parts import Problems
-from ckrules.support.errors import RuleBookError, UsageError, raised, unknown
+from ckrules.support.errors import CkrulesError, RuleBookError, UsageError, raised, unknown
+from ckrules.support.plugged import made
 from ckrules.support.submodules import package_with
 
 GROUP = "ckrules.families"
@@ -65,15 +68,14 @@ def _plugins() -> list[tuple[str, Family]]:
     for entry in entry_points(group=GROUP):
         place = f"the plug-in {entry.value} ({GROUP})"
         try:
-            found = entry.load()
-            made = found() if isinstance(found, type) else found
+            found = made(entry)
         except (Exception, SystemExit) as error:  # whatever the plug-in's own code raises
             raise UsageError(f"{place} cannot be loaded: {raised(error)}") from error
-        if not isinstance(made, Family):
+        if not isinstance(found, Family):
             raise RuleBookError(f"{place} is not a Family")
-        if fault := _fault(made):
+        if fault := _fault(found):
             raise RuleBookError(f"{place}: {fault}")
-        out.append((place, made))
+        out.append((place, found))
     return out
 
 
@@ -135,10 +137,49 @@ def gpus_of(family: Family, gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
     return tuple(cast("Sequence[Gpu]", family.targets)) or tuple(gpus)
 
 
+def words_of(family: Family, ck: str, gpus: Sequence[Gpu]) -> Vocabulary:
+    """The vocabulary of a family for some GPUs.
+
+    Raises:
+        RuleBookError: If a plug-in's family does not say it.
+    """
+    with _answering(family):
+        return family.vocabulary(ck, gpus_of(family, gpus))
+
+
+def rules_of(family: Family) -> list[RuleDef]:
+    """The rules that a family declares for any release and profile.
+
+    Raises:
+        RuleBookError: If a plug-in's family does not say them.
+    """
+    with _answering(family):
+        found = list(family.rules())
+        for rule in found:
+            if not isinstance(rule, RuleDef):
+                raise TypeError(f"{rule!r} is not a rule")
+        return found
+
+
+@contextmanager
+def _answering(family: Family) -> Iterator[None]:
+    """Names a plug-in whose own code raises while it is asked."""
+    try:
+        yield
+    except CkrulesError:
+        raise
+    except Exception as error:  # whatever the plug-in's own code raises
+        kind = type(family)
+        if kind.__module__.startswith(f"{_HOME}."):
+            raise
+        place = f"the plug-in {kind.__module__}:{kind.__qualname__} ({GROUP})"
+        raise RuleBookError(f"{place}: the family {family.name}: {raised(error)}") from error
+
+
 def declared(family: Family) -> list[RuleDef]:
     """The rules that a family declares for any release and profile, those on problems, too."""
     problems = family.problems
-    return [*family.rules(), *(problems.rules() if problems is not None else ())]
+    return [*rules_of(family), *(problems.rules() if problems is not None else ())]
 
 
 def variants() -> tuple[str, ...]:

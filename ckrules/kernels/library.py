@@ -9,7 +9,7 @@ from ckrules.arch import CK_VERSIONS, Gpu, load_all
 from ckrules.engine.expr import Value
 from ckrules.engine.rules import version_key
 from ckrules.engine.rules.book import RuleBook
-from ckrules.kernels.families import families, family_of, gpus_of, named
+from ckrules.kernels.families import families, family_of, named, rules_of, words_of
 from ckrules.kernels.family import Family
 from ckrules.support.errors import UsageError, unknown
 
@@ -55,7 +55,7 @@ def _versions(name: str, profile: str) -> tuple[str, ...]:
     family = named(name)
     if profile not in family.profiles:
         return ()
-    own = [r.template for r in family.rules() if profile in r.template.profiles]
+    own = [r.template for r in rules_of(family) if profile in r.template.profiles]
     return tuple(ck for ck in CK_VERSIONS if profile in _PLAIN or any(r.valid_for(ck) for r in own))
 
 
@@ -96,8 +96,8 @@ def _book(name: str, ck: str, profile: str, gpus: tuple[Gpu, ...]) -> RuleBook:
         if version_key(ck) < version_key(family.since):
             raise UsageError(f"CK {ck} has no {name} kernels: they exist since {family.since}")
         raise UsageError(_no_rules(family, ck, profile))
-    vocabulary = family.vocabulary(ck, gpus_of(family, gpus))
-    rules = [r.build(vocabulary) for r in family.rules()]
+    vocabulary = words_of(family, ck, gpus)
+    rules = [r.build(vocabulary) for r in rules_of(family)]
     meant = {profile, WIDER.get(profile, profile)}
     kept = [r for r in rules if r.valid_for(ck) and meant & set(r.profiles)]
     own = bool(family.targets) or gpus == load_all()  # whose names examples have

@@ -36,6 +36,8 @@ def asked_for(
     if variant is not None:
         fields["variant"] = plain_variant(variant)
     if not isinstance(problem, (str, Mapping)):
+        if not hasattr(problem, "flops"):
+            raise UsageError(f"problem = {problem!r}: expected a problem, or its text or mapping")
         return problem, fields
     own = [fields["variant"]] if variant else [k.variant for k in kernels]
     kinds = problem_files.kinds(own or variants())

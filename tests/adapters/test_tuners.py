@@ -108,3 +108,21 @@ def test_pandas_gets_the_points() -> None:
     assert frame.to_dict("records") == list(space)
     assert str(frame["p"].dtype) == "category"
     assert space[1:3].to_pandas()["m"].tolist() == [p["m"] for p in space[1:3]]
+
+
+@pytest.mark.parametrize(
+    ("given", "restrictions", "said"),
+    [
+        (None, None, "tune_params = None: expected a mapping"),
+        ({"a": 5}, None, "a = 5: expected a list"),
+        ({"a": None}, None, "a = None: expected a list"),
+        ({"a": [1]}, 5, "restrictions = 5: expected a list"),
+    ],
+)
+def test_what_are_no_parameters_is_said(given: Any, restrictions: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=f"^{said}$"):
+        space_of(given, restrictions)
+
+
+def test_a_word_is_one_value_and_not_its_letters() -> None:
+    assert list(space_of({"order": "rcr"})) == [{"order": "rcr"}]

@@ -87,6 +87,7 @@ def test_places_of_what_is_at_fault() -> None:
         ),
         (("outt", "--library"), "outt is not a folder"),
         ((".", "kernels.hpp"), ". is a folder: it is built alone"),
+        (("",), "'': an empty argument, expected a folder or kernels"),
         ((".", "--ck", "2025.11"), ". is a folder: -o, --arch, --ck, --profile and --arch-file"),
         ((".", "-o", "out"), ". is a folder: -o"),
         ((".", "--arch", "gfx942"), ". is a folder: -o"),

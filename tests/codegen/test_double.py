@@ -237,7 +237,7 @@ def test_stream_k_does_not_guess(folder: Path) -> None:
 def test_no_bytes_are_named_for_a_faulty_problem(folder: Path) -> None:
     kernel = library(folder, {**FORWARD, "pipeline": "comp_async"})
     assert kernel.workspace_bytes(PROBLEM) == 0
-    with pytest.raises(UsageError, match="0 is out of range"):
+    with pytest.raises(UsageError, match="stride = 0 is out of range"):
         kernel.workspace_bytes(replace(PROBLEM, stride=(0, 1)))
 
 

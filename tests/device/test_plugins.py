@@ -133,6 +133,17 @@ def test_a_plug_in_that_ends_the_program_is_said(
         registry._loaded(entry)
 
 
+def test_an_entry_point_that_names_nothing_is_said() -> None:
+    from importlib.metadata import EntryPoint
+
+    from ckrules.device import registry
+    from ckrules.device.interface import DeviceError
+
+    entry = EntryPoint("odd", "my emulator:", registry.GROUP)
+    with pytest.raises(DeviceError, match=r"^device odd \(my emulator:\): expected module:name$"):
+        registry._loaded(entry)
+
+
 @pytest.mark.usefixtures("plugins")
 def test_a_plug_in_called_as_ours_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

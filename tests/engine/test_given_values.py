@@ -238,6 +238,7 @@ SLIPS: list[tuple[Callable[[], Any], str]] = [
     (lambda: k.Region(BOOK, {"mm": 1}), "unknown field 'mm'"),
     (lambda: k.Region(BOOK, {"m": "16"}), "m = '16' is not an integer"),
     (lambda: k.Region(SPACE), "is not a rule book"),
+    (lambda: SPACE.counts_by(["m"]), r"unknown field \['m'\]: known are"),
     (lambda: k.Region(BOOK, {}, (D,)), "unknown variable 'd'"),
 ]
 

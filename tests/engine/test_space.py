@@ -358,3 +358,17 @@ def test_large_indices_are_fast_to_find() -> None:
     for _ in range(50):
         i = rng.randrange(space.count())
         assert space.index(space[i]) == i
+
+
+def test_a_point_is_found_in_a_slice_without_going_through_it() -> None:
+    space = Space([Int(f"x{i}", range(100)) for i in range(20)])
+    part, back = space.shard(1, 3), space[90:10:-7]
+    assert part[5] in part
+    assert part.index(part[10**30]) == 10**30
+    assert space[0] not in part
+    assert [back.index(p) for p in back] == list(range(len(back)))
+    assert [p in back for p in (space[90], space[89], space[10])] == [True, False, False]
+    with pytest.raises(UsageError, match="is not a point of the slice"):
+        part.index(space[0])
+    with pytest.raises(UsageError, match="is not a point of the slice"):
+        back.index(back[0], 1)

@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -229,3 +229,31 @@ def test_the_usual_pipeline_of_convolutions_has_its_two_buffers(
     config = KernelConfig(*types, *sizes, operator=operator)
     assert config.pipeline == "compv4"
     assert ArchFilter(gpu, profile="legal").validate_kernel(config).errors == []
+
+
+@pytest.mark.parametrize(
+    ("slip", "said"),
+    [
+        (lambda: tile_engine.Validation("gemm", 5), "trait = 5: expected a list"),  # type: ignore[arg-type]  # the slip
+        (lambda: tile_engine.Validation(further=5), "further = 5: expected a mapping"),  # type: ignore[arg-type]  # the slip
+        (lambda: tile_engine.traits({}), "the file has no trait_config with values of pipeline"),
+        (lambda: tile_engine.traits({"trait_config": {}}), "the file has no trait_config"),
+        (lambda: ArchFilter(None), "arch = None is not a string"),  # type: ignore[arg-type]  # the slip
+        (
+            lambda: tile_engine.is_tile_config_valid(
+                *(128, 128, 64, 2, 2, 1, 32, 32, 16),
+                *("fp16", "fp16", "fp16", "compv3", "rcr"),
+                None,  # type: ignore[arg-type]  # the slip
+            ),
+            "arch = None is not a string",
+        ),
+    ],
+)
+def test_what_is_no_question_is_said(slip: Callable[[], object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        slip()
+
+
+@pytest.mark.parametrize("name", ["datatype_a", "datatype_c", "pipeline", "layout"])
+def test_a_filter_that_is_asked_with_nothing_says_no(name: str) -> None:
+    assert not ArchFilter("gfx942").is_kernel_valid(**{**KERNEL, name: None})

@@ -72,3 +72,38 @@ def test_a_part_that_is_nowhere(place: str, plug: Callable[[str], None]) -> None
     said = re.escape(f"the part naming of the family faulty ({place}) cannot be loaded: ")
     with pytest.raises(CkrulesError, match=f"^{said}"):
         _ = named("faulty").naming
+
+
+WORDS = """
+    def vocabulary(self, ck, gpus):
+        from ckrules import Enum, Vocabulary
+        return Vocabulary([Enum("variant", ["faulty"]), Enum("arch", ["gfx942"])])
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("; vocabulary = lambda self, ck, gpus: 1 // 0; rules = lambda self: []", "zero"),
+        (f"{WORDS}    rules = lambda self: 1 // 0", "zero"),
+        (f"{WORDS}    rules = lambda self: None", "'NoneType' object is not iterable"),
+        (f"{WORDS}    rules = lambda self: [5]", "5 is not a rule"),
+    ],
+)
+def test_a_family_that_raises_when_it_is_asked(
+    body: str, said: str, plug: Callable[[str], None]
+) -> None:
+    plug(WHOLE + body)
+    done = run("count", "--variant", "faulty")
+    place = "error: the plug-in faulty_family:Faulty (ckrules.families): the family faulty: "
+    assert done.exit_code == 2
+    assert done.stderr.startswith(place)
+    assert done.stderr.endswith(f"{said}\n")
+
+
+def test_a_vocabulary_without_a_baseline_is_explained(plug: Callable[[str], None]) -> None:
+    words = WORDS.replace("])]", "]), Enum('odd', ['x'])]")
+    plug(f"{WHOLE}{words}    rules = lambda self: []")
+    done = run("explain", "odd")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("# odd")

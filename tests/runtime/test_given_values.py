@@ -21,6 +21,9 @@ PROBLEM = "N=8,C=64,K=64,H=28,W=28,Y=3,X=3,pad=1"
         (lambda d: d.declare([3]), "a kernel is a name or a mapping of fields, not 3"),
         (lambda d: d.declare(NAME[:-3]), "kernel name, column"),
         (lambda d: d.declare({"variant": "forwrd"}), "did you mean 'forward'"),
+        (lambda d: d.supported(5), "problem = 5: expected a problem, or its text or mapping"),
+        (lambda d: d.supported(None), "problem = None: expected a problem"),
+        (lambda d: d.select(b"x"), "problem = b'x': expected a problem"),
         (lambda d: d.ensure(PROBLEM, "forward", count=0), "count = 0: expected"),
         (
             lambda d: d.ensure(PROBLEM, "forward", dtype="fp16", where="tile_mm > 2"),

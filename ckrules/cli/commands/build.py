@@ -123,6 +123,8 @@ def _generated(
     what: tuple[str, ...], output: str | None, archs: tuple[str, ...], books: Books, quiet: bool
 ) -> tuple[Path, int]:
     """The folder that is built, and the exit code if what is declared cannot be."""
+    if "" in what:
+        raise UsageError("'': an empty argument, expected a folder or kernels")
     folder = Path(what[0])
     if folder.is_dir():
         if len(what) > 1:
