@@ -48,6 +48,7 @@ def head_has_whole_steps(c: AttentionQuantities) -> BoolExpr:
 
 @rule(
     "FMHA003", "head-dimension-unknown", kind="compile",
+    applies=lambda c: c.pipeline != "qs",
     says=["a block holds 48, 96, 160, 192 or a power of two of the head dimension (80 since 2026.09): tile_k0max = {tile_k0max}",
           "a block holds at most 256 of the head dimension: tile_k0max = {tile_k0max}"],
     source=[f"{_SHAPE}, ceil_to_qualified_tile_length",
@@ -61,7 +62,7 @@ def head_dimension_is_known(c: AttentionQuantities) -> BoolExpr:
     """A block holds a head dimension of 48, 96, 160, 192 or a power of two, at most 256.
 
     Why: asserted; larger ones do not fit the registers. CK 2026.09 knows 80, too (read), which
-    lies in registers for 96.
+    lies in registers for 96. qs holds no head in registers: a kernel of 176 compiled.
 
     Fix: use the next larger one, with padding.
     """

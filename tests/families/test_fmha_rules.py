@@ -90,6 +90,7 @@ def test_lds_by_hand(change: dict[str, object], lds: int) -> None:
         ({**BYTES, "tile_n1": 160}, {"FMHA034"}),
         ({**PREFILL, "tile_n1": 192}, {"FMHA037"}),
         ({**PREFILL, **COLUMNS}, {"FMHA037"}),
+        ({"pipeline": "qs", "tile_k0max": 176, "tile_k0": 16}, set()),
         ({"variant": "fmha_fwd_pagedkv", "pipeline": "qr_pagedkv", "wave_m0": 2}, {"FMHA039"}),
         ({**BYTES, "dropout": True}, {"FMHA040"}),
         ({"block_per_cu": 0}, {"FMHA041"}),
