@@ -167,6 +167,7 @@ def test_faults_in_names_have_a_column() -> None:
             },
             {"EPI006", "WARP002"},
         ),
+        (PLAIN | {**OTHERS, "dtype_c": "fp8", "tile_m": 48, "wave_m": 1, "wave_n": 1}, {"EPI006"}),
     ],
 )
 def test_rules_at_their_boundaries(changed: dict[str, Any], codes: set[str]) -> None:
