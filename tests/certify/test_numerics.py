@@ -273,7 +273,7 @@ def test_a_rule_is_confirmed_or_refuted_by_its_kernel(rules: RuleBook) -> None:
     (score,) = [s for s in NumericMatrix(cases).by_rule([code]) if s.code == code]
     assert (score.confirmed, score.alone, score.refuted) == (2, 2, 1)
     (difference,) = NumericMatrix(cases).differences
-    assert difference.text == f"right on 1 problems, refused by {code}"
+    assert difference.text == f"right on 1 problem, refused by {code}"
 
 
 def test_a_kernel_that_takes_no_problem_confirms_the_rule_that_says_so(rules: RuleBook) -> None:
