@@ -126,14 +126,14 @@ def lanes_cover_columns(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use powers of two.
     """
-    whole, across = _spread(c, c.tile_n1, c.tile_k1, c.v_pack)
+    whole, across = spread(c, c.tile_n1, c.tile_k1, c.v_pack)
     depth = ite(c.tile_k1 % 32 == 0, 32, 16)
     columns = c.wave_size // (depth // 2) * c.waves
     pairs = all_of(c.tile_k1 % 16 == 0, c.tile_n1 % columns == 0)
     return all_of(across >= 1, c.tile_n1 // (across * c.waves) >= 1, whole | pairs)
 
 
-def _spread(
+def spread(
     c: AttentionQuantities, rows: IntExpr, columns: IntExpr, vector: IntExpr
 ) -> tuple[BoolExpr, IntExpr]:
     """Whether vectors of all lanes cover rows of contiguous columns, and the rows of a wave."""
@@ -165,7 +165,7 @@ def k_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use fewer waves or a larger tile_n0.
     """
-    _, across = _spread(c, c.tile_n0, c.tile_k0, c.k_load)
+    _, across = spread(c, c.tile_n0, c.tile_k0, c.k_load)
     return all_of(c.k_elements >= 1, across >= 1, c.tile_n0 // (across * c.waves) >= 1)
 
 
@@ -219,7 +219,7 @@ def q_feeds_all_threads(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use fewer waves or a larger tile_m0.
     """
-    _, across = _spread(c, c.tile_m0, c.tile_k0, c.q_load)
+    _, across = spread(c, c.tile_m0, c.tile_k0, c.q_load)
     return all_of(
         c.q_elements >= 1, across >= 1, c.tile_m0 // (across * c.waves) >= 1,
         c.pad_d | is_pow2(c.q_load),
@@ -243,8 +243,8 @@ def loads_cover_steps(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use powers of two.
     """
-    k_whole, _ = _spread(c, c.tile_n0, c.tile_k0, c.k_load)
-    q_whole, _ = _spread(c, c.tile_m0, c.tile_k0, c.q_load)
+    k_whole, _ = spread(c, c.tile_n0, c.tile_k0, c.k_load)
+    q_whole, _ = spread(c, c.tile_m0, c.tile_k0, c.q_load)
     lanes = ite(c.tile_n1 % 32 == 0, 16, 8)
     v_pairs = c.tile_k1 % (c.wave_size // lanes * c.waves) == 0
     return all_of(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ckrules.constraints.fmha.examples import DECODE, LOW
+from ckrules.constraints.fmha.loads import spread
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import BoolExpr, IntExpr, all_of, any_of, is_pow2, maximum
+from ckrules.engine.expr import BoolExpr, IntExpr, all_of, is_pow2
 from ckrules.engine.rules import rule
 
 _POLICY = (
@@ -31,9 +32,9 @@ def waves_read_all_rows(c: AttentionQuantities) -> BoolExpr:
     return c.wave_m1 == 1
 
 
-def _across(c: AttentionQuantities) -> IntExpr:
-    """Rows of Q that a wave loads at once."""
-    return c.wave_size // (c.q_columns // maximum(c.q_pack, 1))
+def _loads(c: AttentionQuantities) -> tuple[BoolExpr, IntExpr]:
+    """Whether lanes and waves cover Q, and the rows that a wave loads at once."""
+    return spread(c, c.tile_m0, c.q_columns, c.q_pack)
 
 
 @rule(
@@ -54,15 +55,16 @@ def queries_feed_all_threads(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use fewer waves or a larger tile_m0.
     """
+    _, across = _loads(c)
     return all_of(
-        c.q_share >= 1, _across(c) >= 1, c.tile_m0 // (_across(c) * c.waves) >= 1,
+        c.q_share >= 1, across >= 1, c.tile_m0 // (across * c.waves) >= 1,
         c.pad_d | is_pow2(c.q_pack),
     )  # fmt: skip
 
 
 @rule(
     "FMHA082", "queries-not-covered-by-loads", kind="wrong-result",
-    applies=lambda c: all_of(c.shuffles, c.q_share >= 1),
+    applies=lambda c: all_of(c.shuffles, c.q_share >= 1, _loads(c)[1] >= 1),
     says="lanes and waves do not cover Q: tile_m0 = {tile_m0}, {q_columns} columns, {threads} threads of {q_pack} elements",
     source=f"{_POLICY}: MakeQDramTileDistribution, MPerThread (a truncating division)",
     accepts=[DECODE], rejects=[{**DECODE, "hdim": 32, "tile_k0max": 32, "tile_k0": 16, "tile_m0": 96}],
@@ -75,10 +77,8 @@ def loads_cover_queries(c: AttentionQuantities) -> BoolExpr:
 
     Fix: use powers of two.
     """
-    return all_of(
-        c.q_columns % maximum(c.q_pack, 1) == 0,
-        any_of(_across(c) == 0, c.tile_m0 % (maximum(_across(c), 1) * c.waves) == 0),
-    )
+    whole, _ = _loads(c)
+    return whole
 
 
 @rule(
