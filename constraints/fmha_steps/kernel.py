@@ -16,7 +16,7 @@ _APPEND = "ops/fmha/pipeline/block_fmha_fwd_appendkv_pipeline_default_policy.hpp
 
 
 @rule(
-    "FSTP001", "field-of-other-step", kind="compile", profiles=("legal", *profiles(), "dispatcher"),
+    "FSTP001", "field-of-other-step", kind="no-effect", profiles=("legal", *profiles(), "dispatcher"),
     says="{variant} kernels lack a field that is set, expected 0, false or no in all that they lack",
     source=["ops/fmha/pipeline/tile_fmha_traits.hpp: TileFmhaFwdSplitKVCombineTraits, TileFmhaBwdOGradDotOTraits",
             "ops/fmha/pipeline/block_fmha_pipeline_problem.hpp: BlockFmhaFwdAppendKVPipelineProblem"],

@@ -34,9 +34,10 @@ EXCEPT: Mapping[str, Any] = {
     # of these GEMM028 says it
     "PIPE010": lambda c: c.a_transposed | c.b_transposed,
     # A is loaded in a pattern that does not look at wave groups, and nothing is shuffled
-    "WAVE002": lambda c: c.shuffled_b & (c.epilogue == "default"),
-    # wave groups divide neither loads (`PATTERNS`) nor CShuffle's stores
-    "WAVE003": lambda c: c.shuffled_b & ((c.epilogue != "cshuffle") | c.permute_n),
+    **dict.fromkeys(
+        ("WAVE002", "WAVE003"),
+        lambda c: c.shuffled_b & ((c.epilogue != "cshuffle") | c.permute_n),
+    ),
     # a kernel that hands on one buffer does not look at the switch
     "PIPE004": lambda c: c.one_buffer,
     # results that go from registers to memory are not shuffled through LDS

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckrules.constraints.gemm.inherited import EXCEPT, MET_LATER
 from ckrules.constraints.quant.quantities import QuantQuantities
-from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr import FALSE, BoolExpr, all_of
 from ckrules.engine.rules import Examples, RuleDef
 
 _OTHERS: Mapping[str, Any] = {"variant": "rowcol_quant", "group_k": 1}
@@ -30,6 +30,13 @@ def _grouped(c: QuantQuantities) -> BoolExpr:
     return c.grouped
 
 
+def _widens_b(c: QuantQuantities) -> BoolExpr:
+    """basic_v1 of 2025.11 with an int4 B whose elements are loaded by vectors (VectorSizeB)."""
+    if c.since("2026.06"):
+        return FALSE
+    return all_of(c.pipeline == "basic_v1", ~c.grouped, ~c.b_transposed, ~c.pad_n)
+
+
 #: The shared rules that have something to say of these kernels.
 SHARED = (
     "TILE001", "TILE002", "TILE003", "TILE004",
@@ -46,6 +53,9 @@ SHARED = (
     "VEC002", "VEC003", "VEC004",
 )  # fmt: skip
 
+_BASIC: Mapping[str, Any] = {
+    **_OTHERS, "dtype": "fp8_i4", "pipeline": "basic_v1", "scheduler": "default",
+}  # fmt: skip
 _SMALL: Mapping[str, Any] = {
     **_OTHERS, "dtype": "bf8", "warp_tile_m": 16, "warp_tile_n": 16, "tile_m": 256, "tile_k": 32,
     "wave_m": 16, "wave_n": 1,
@@ -53,6 +63,7 @@ _SMALL: Mapping[str, Any] = {
 
 #: Examples of inherited rules.
 EXAMPLES: Mapping[str, Examples] = {
+    "GEMM025": Examples([{**_BASIC, "@ck": "2025.11"}], [{**_BASIC, "pad_n": True, "@ck": "2025.11"}]),
     "GEMM023": _instead(_SHUFFLED, {**_SHUFFLED, "double_smem_buffer": False}),
     "VEC004": _instead({**_SMALL, "tile_n": 64}, {**_SMALL, "tile_n": 80}),
 }
@@ -96,5 +107,7 @@ def inherited(rules: list[RuleDef]) -> list[RuleDef]:
             kept = kept.before("2026.06")
         if rule.code in EXCEPT:
             kept = kept.except_where(EXCEPT[rule.code])
+        if rule.code == "GEMM025":
+            kept = kept.except_where(_widens_b)
         out.append(kept.except_where(_grouped) if rule.code in _OF_OTHERS else kept)
     return out
