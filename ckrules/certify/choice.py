@@ -9,7 +9,7 @@ from typing import Any
 
 from ckrules import arch as gpu_facts
 from ckrules.arch import Gpu
-from ckrules.certify.draws import draw, shares
+from ckrules.certify.draws import beyond, draw, shares
 from ckrules.certify.probe import exists, fields
 from ckrules.certify.recording import points_id
 from ckrules.certify.sampling import Sampler, mixed
@@ -32,6 +32,7 @@ class CertifyChoice:
         where: Conditions of drawn configurations.
         seed: The same seed draws the same ones.
         seen: Legal configurations that were run before: drawn ones have other pairs of features.
+        alone: Draw for the front end only what breaks one rule.
     """
 
     books: Books
@@ -43,6 +44,7 @@ class CertifyChoice:
     count: int = 100
     seed: int = 0
     seen: tuple[Point, ...] = ()
+    alone: bool = False
 
     @cached_property
     def every_variant(self) -> tuple[str, ...]:
@@ -90,19 +92,32 @@ class CertifyChoice:
         if self.points:
             return f"{len(self.points)} configurations {points_id(self.points)}"
         words = [f"-n {self.count} --seed {self.seed}"]
+        words += ["--alone"] if self.alone else []
         words += [f"--variant {','.join(self.variants)}"] if self.variants else []
         words += [f"--seen {len(self.seen)} kernels {points_id(self.seen)}"] if self.seen else []
         return " ".join([*words, *(f"--where '{text}'" for text in self.where)])
 
     def around_rules(self) -> list[dict[str, Any]]:
-        """Configurations for the front end: uniform ones and ones around each rule's boundary."""
+        """Configurations for the front end: uniform ones and ones around each rule's boundary.
+
+        Raises:
+            UsageError: If nothing can be drawn.
+        """
         if self.points:
             return list(self.points)
         book = self.book
         judged = fields(book.example({}))
         points: list[dict[str, Any]] = []
         for fixed, share in shares(self.every_variant, self.gpu.name, self.count):
-            points += mixed(Sampler(book, fixed, self.seed, self.where, judged), share)
+            if not self.alone:
+                points += mixed(Sampler(book, fixed, self.seed, self.where, judged), share)
+                continue
+            shown = {*judged, *fixed}
+            asked = [r for r in book.rules if r.kind == "compile" and r.severity == "error"]
+            targets = [r for r in asked if r.condition.support <= shown]
+            points += beyond(book, targets, fixed, share, self.seed, self.where)[1]
+        if not points:
+            raise UsageError("no configuration to draw that breaks a single rule")
         return points
 
     def beyond_rules(self) -> list[dict[str, Any]]:

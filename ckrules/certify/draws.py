@@ -90,18 +90,12 @@ def draw(
         UsageError: If nothing can be drawn.
     """
     dice, found = random.Random(seed), Drawn(seen=tuple(seen))
-    # Warnings hold, too: what does nothing has no kernel of its own, and often no name.
     every = list(book.rules)
     wanted = round(n * broken)
-    pools: dict[str, Iterator[Point]] = {}
-    for target in (r for r in every if r.kind in kinds and r.severity == "error"):
-        space = _alone(book, target, fixed).where(*where)
-        found.alone[target.code] = len(space)
-        if wanted and len(space):
-            pools[target.code] = filter(usable or _named, spread(space, book, wanted, seed, dice))
-    rows = list(pools.values())
-    dice.shuffle(rows)  # else few draws would always be of the first codes
-    against = list(itertools.islice(in_turn(rows), wanted))
+    targets = [r for r in every if r.kind in kinds and r.severity == "error"]
+    found.alone, against = beyond(
+        book, targets, fixed, wanted, seed, where, usable=usable or _named, dice=dice
+    )
     legal = book.space_of(every, fixed).where(*where)
     kept = usable or (lambda _: True)
     first = _paired(found, legal, book, n - len(against), seed, dice, kept)
@@ -109,6 +103,36 @@ def draw(
     if not found.points:
         raise nothing_to_draw(book.space_of(every, fixed), fixed, where)
     return found
+
+
+def beyond(
+    book: RuleBook,
+    targets: Iterable[Rule],
+    fixed: Mapping[str, Sequence[Value]],
+    n: int,
+    seed: int,
+    where: Sequence[str] = (),
+    *,
+    usable: Callable[[Point], bool] | None = None,
+    dice: random.Random | None = None,
+) -> tuple[dict[str, int], list[Point]]:
+    """Configurations that break one of some rules each and meet all others, in turn.
+
+    The others are warnings, too: what does nothing has no kernel of its own, and often no name.
+
+    Returns:
+        How many there are of each rule, by its code, and those that were drawn.
+    """
+    dice = dice or random.Random(seed)
+    numbers: dict[str, int] = {}
+    pools: list[Iterator[Point]] = []
+    for target in targets:
+        space = _alone(book, target, fixed).where(*where)
+        numbers[target.code] = len(space)
+        if n and len(space):
+            pools.append(filter(usable, spread(space, book, n, seed, dice)))
+    dice.shuffle(pools)  # else few draws would always be of the first codes
+    return numbers, list(itertools.islice(in_turn(pools), n))
 
 
 def nothing_to_draw(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ckrules.constraints.fmha.examples import ASYNC, HEADS, NARROW, PREFILL, WIDE
 from ckrules.constraints.fmha.vocabulary import AttentionQuantities
-from ckrules.engine.expr import TRUE, BoolExpr, Value, all_of, any_of, implies
+from ckrules.engine.expr import TRUE, BoolExpr, IntExpr, Value, all_of, any_of, implies
 from ckrules.engine.rules import rule
 
 _POLICY = "ops/fmha/pipeline/block_fmha_pipeline_qx_ks_vs_custom_policy.hpp"
@@ -73,6 +73,11 @@ def _covered(c: AttentionQuantities) -> BoolExpr:
     return all_of(c.asynchronous, c.tile_k1 >= c.k_vector, c.tile_k1 // c.k_vector <= c.wave_size)
 
 
+def _rows_of_a_turn(c: AttentionQuantities) -> IntExpr:
+    """Rows of K's step that all waves load at once."""
+    return c.wave_size // (c.tile_k1 // c.k_vector) * c.waves
+
+
 @rule(
     "FMHA025", "rows-of-k-not-covered", kind="compile",
     applies=lambda c: c.asynchronous,
@@ -93,21 +98,39 @@ def rows_of_k_are_covered(c: AttentionQuantities) -> BoolExpr:
 
 
 @rule(
-    "FMHA026", "issues-of-k-not-whole", kind="compile", applies=_covered,
+    "FMHA026", "step-of-k-below-a-turn", kind="compile", applies=_covered,
+    says=("K's step has fewer rows than the waves load at once: tile_n0 = {tile_n0}, "
+          "tile_k1 = {tile_k1}, {threads * k_vector=}"),
+    source=f"{_POLICY}: MakeKLdsStoreBlockDescriptor, MakeKLdsLoadBlockDescriptor (NumIssues = 0 is no length)",
+    accepts=[ASYNC], rejects=[{**ASYNC, "tile_k1": 16, "arch": "gfx950", "tile_n0": 64}],
+)  # fmt: skip
+def rows_of_k_are_a_turn(c: AttentionQuantities) -> BoolExpr:
+    """K's step has as many rows as the waves load at once, or more (qr_async).
+
+    Why: else they are loaded in no turn at all, which is no length of a descriptor.
+
+    Fix: use fewer waves or a larger tile_n0.
+    """
+    return c.tile_n0 >= _rows_of_a_turn(c)
+
+
+@rule(
+    "FMHA085", "rows-of-k-left-out", kind="wrong-result",
+    applies=lambda c: all_of(_covered(c), c.tile_n0 >= _rows_of_a_turn(c)),
     says=("the waves do not load K's step in whole turns: tile_n0 = {tile_n0}, "
           "tile_k1 = {tile_k1}, {threads * k_vector=}"),
-    source=f"{_POLICY}: MakeKDramTileDistribution static_assert NumIssues == kNPerBlock * kKPerBlock / (kBlockSize * KVector)",
-    accepts=[ASYNC], rejects=[{**ASYNC, "tile_k1": 16, "arch": "gfx950", "tile_n0": 64}],
+    source=f"{_POLICY}: MakeKDramTileDistribution, NumIssues, rounded down on both sides of the static_assert (run)",
+    accepts=[ASYNC], rejects=[{**ASYNC, "tile_k1": 16, "arch": "gfx950", "tile_n0": 192}],
 )  # fmt: skip
 def issues_of_k_are_whole(c: AttentionQuantities) -> BoolExpr:
     """The rows of K's step are loaded in whole turns of all waves (qr_async).
 
-    Why: asserted, and a turn has to load something.
+    Why: turns are counted by a division that is rounded down, and the assert on it rounds, too, so
+    that the rows of the last turn are not loaded.
 
-    Fix: use fewer waves or a larger tile_n0.
+    Fix: use fewer waves or another tile_n0.
     """
-    rows = c.wave_size // (c.tile_k1 // c.k_vector) * c.waves
-    return all_of(c.tile_n0 % rows == 0)
+    return c.tile_n0 % _rows_of_a_turn(c) == 0
 
 
 @rule(

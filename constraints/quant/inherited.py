@@ -63,7 +63,9 @@ _SMALL: Mapping[str, Any] = {
 
 #: Examples of inherited rules.
 EXAMPLES: Mapping[str, Examples] = {
-    "GEMM025": Examples([{**_BASIC, "@ck": "2025.11"}], [{**_BASIC, "pad_n": True, "@ck": "2025.11"}]),
+    "GEMM025": Examples(
+        [{**_BASIC, "@ck": "2025.11"}], [{**_BASIC, "pad_n": True, "@ck": "2025.11"}]
+    ),
     "GEMM023": _instead(_SHUFFLED, {**_SHUFFLED, "double_smem_buffer": False}),
     "VEC004": _instead({**_SMALL, "tile_n": 64}, {**_SMALL, "tile_n": 80}),
 }

@@ -301,6 +301,30 @@ def test_what_conditions_leave_nothing_of_is_told() -> None:
         choice.around_rules()
 
 
+@pytest.mark.parametrize("family", ["quant", "fmha"])
+def test_what_breaks_a_single_rule_is_drawn_rule_by_rule(family: str) -> None:
+    from ckrules.certify.choice import CertifyChoice
+
+    books = Books("2025.11")
+    choice = CertifyChoice(books, load("gfx942"), family=family, count=12, alone=True)
+    points = choice.around_rules()
+    broken = [[v.rule for v in choice.book.violations(p)] for p in points]
+    assert {len(rules) for rules in broken} == {1}
+    assert all(rule.kind == "compile" for (rule,) in broken)
+    assert len({rule.code for (rule,) in broken}) > len(points) // 3
+    assert choice.around_rules() == points
+    assert choice.asked == "-n 12 --seed 0 --alone"
+
+
+def test_what_breaks_a_single_rule_is_drawn_and_not_given(tools: Toolchain, tmp_path: Path) -> None:
+    file = tmp_path / "k.json"
+    point = Books("2025.11").of("forward").example({"arch": "gfx942"})
+    file.write_text(json.dumps([point]), encoding="utf-8")
+    done = run("certify", "--arch", "gfx942", "--alone", str(file))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--alone is about drawn configurations" in done.stderr
+
+
 def test_verdicts_of_an_older_version_are_read(rules: RuleBook, tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with sqlite3.connect(path) as db:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from ckrules.cli.certifying import CertifySetup, certify_options, jobs_option
@@ -27,10 +29,11 @@ class _FrontEnd(click.Command):
 @click.command(cls=_FrontEnd)
 @certify_options
 @jobs_option
+@option("--alone", is_flag=True, help="Draw only what breaks one rule, each rule in turn.")
 @option(
     "--batch", default=12, type=click.IntRange(1, 64), help="Legal kernels per compiler run. [12]"
 )
-def command(setup: CertifySetup, jobs: int, batch: int) -> int:
+def command(setup: CertifySetup, jobs: int, alone: bool, batch: int) -> int:
     """Check the rules against the compiler's front end.
 
     Draws configurations, uniformly and around the boundary of every rule, predicts which of them
@@ -43,7 +46,11 @@ def command(setup: CertifySetup, jobs: int, batch: int) -> int:
     from ckrules.certify.verdicts import VerdictStore
     from ckrules.compiling.toolchain import first_line
 
-    choice, tools = setup.choice, setup.toolchain()
+    choice, tools = replace(setup.choice, alone=alone), setup.toolchain()
+    if alone and choice.points:
+        raise UsageError(
+            "--alone is about drawn configurations, and INPUTS are asked about as they are"
+        )
     note(f"compiler: {tools.compiler} ({tools.version})")
     with waiting("drawing kernels"):
         points, book = choice.around_rules(), choice.book
