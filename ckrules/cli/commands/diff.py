@@ -10,7 +10,7 @@ import click
 from ckrules.cli.answers import Writer, answer_options, name_or_text
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.sides import side_of
-from ckrules.cli.terminal import progress
+from ckrules.cli.terminal import progress, waiting
 from ckrules.support.tables import count
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def command(a: str, b: str, request: Request, write: Writer) -> int:
     """Compare what two GPUs, versions, profiles, catalogs or rule books accept."""
     from ckrules.reasoning.difference import STEPS, diff
 
-    sides = side_of(a, request), side_of(b, request)
+    with waiting("reading what is compared"):
+        sides = side_of(a, request), side_of(b, request)
     with progress("steps of comparing", STEPS) as bar:
         found = diff(*sides, told=bar.advance)
     changes = _changes(*sides)
