@@ -18,6 +18,7 @@ from ckrules.cli.request import Request
 from ckrules.cli.terminal import note
 from ckrules.constraints.catalogs.listing import CatalogListing, Point
 from ckrules.kernels.families import named
+from ckrules.kernels.names import RULE_SET
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import plural
 
@@ -98,9 +99,7 @@ class CatalogList:
         for family, points in groups:
             columns = self._columns(family, listing)
             chunk = dict(columns.of_points(points))
-            if (
-                NAME in chunk and not listing.style
-            ):  # upstream's rule sets have spellings of their own
+            if NAME in chunk and listing.style == RULE_SET:  # a set may spell layouts otherwise
                 chunk[NAME] = factor([self.catalog.kernel_name(p) for p in points])
             yield chunk
 

@@ -59,6 +59,11 @@ class Request:
 
     # -- what is selected ------------------------------------------------------------------
 
+    @property
+    def rules(self) -> Books:
+        """The rules that options ask for, whatever a catalog's kernels say."""
+        return self._books
+
     @functools.cached_property
     def books(self) -> Books:
         """The rules: of a catalog those of its kernels' CK version."""
@@ -313,11 +318,15 @@ class Request:
         found = {option: values for option, values in asked.items() if values}
         return {**found, "--distinct": ()} if self._distinct else found
 
-    def to_dict(self) -> dict[str, Any]:
-        """The request by option; one value stands alone, several are a list."""
+    def to_dict(self, ck: str = "") -> dict[str, Any]:
+        """The request by option; one value stands alone, several are a list.
+
+        Args:
+            ck: The CK version, where it is known without reading the catalog.
+        """
         if self._file:
             return {"where": list(self._where)} if self._where else {}
-        out: dict[str, Any] = {"ck": self.books.ck}
+        out: dict[str, Any] = {"ck": ck or self.books.ck}
         if self._catalog:
             values: Mapping[str, Sequence[Any]] = self._given
             out |= {"catalog": self._catalog, "stage": self._at_stage()}

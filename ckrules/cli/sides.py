@@ -34,7 +34,7 @@ def side_of(word: str, request: Request) -> Region:
     for name in parts:
         if option := request.said(name):
             raise UsageError(f"{option} and the side {word} both say the {name}")
-    base, ck = request.books, parts.pop("ck", None)
+    base, ck = request.rules, parts.pop("ck", None)
     books = Books(
         ck=ck or base.ck,
         profile=parts.pop("profile", base.profile),
@@ -68,7 +68,7 @@ def _kind(word: str, request: Request) -> str:
     from ckrules.readers import formats
     from ckrules.readers.space_file import is_space
 
-    books = request.books
+    books = request.rules
     kinds: Mapping[str, Sequence[str]] = {
         **({"stage": tuple(catalogs.STAGES)} if request.by_catalog else {}),
         "ck": CK_VERSIONS,

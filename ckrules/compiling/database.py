@@ -279,7 +279,16 @@ def condition(where: str) -> str:
     return f" WHERE {where}" if where else ""
 
 
+def of_folder(folder: Path) -> Path:
+    """The database of a folder of kernels: its own, else that of the folder of several GPUs."""
+    from ckrules.codegen.generate import MANIFEST
+
+    own, above = folder / FILE, Path(os.path.abspath(folder)).parent / FILE
+    shared = above.exists() and not above.with_name(MANIFEST).exists()
+    return above if shared and not own.exists() else own
+
+
 def find(place: str) -> Path:
     """The database that a folder of kernels or a path means."""
     path = Path(place)
-    return path / FILE if path.is_dir() else path
+    return of_folder(path) if path.is_dir() else path

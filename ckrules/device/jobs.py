@@ -30,6 +30,8 @@ class RunStatus(StrEnum):
     """The worker process ended while the kernel was at work."""
     HANG = "hang"
     """The time limit passed."""
+    UNFINISHED = "unfinished"
+    """The time limit passed on a device without a clock, on which the kernel may only be slow."""
     FAULT = "fault"
     """The device saw the kernel do what a GPU may let pass; the detail says what."""
 
@@ -37,7 +39,7 @@ class RunStatus(StrEnum):
 MISCOMPUTED = frozenset({RunStatus.WRONG, RunStatus.CRASH, RunStatus.HANG, RunStatus.FAULT})
 """What a kernel does, as opposed to what a device reports."""
 
-FAILED = MISCOMPUTED | {RunStatus.ERROR}
+FAILED = MISCOMPUTED | {RunStatus.ERROR, RunStatus.UNFINISHED}
 """Statuses of runs that did not end well."""
 
 

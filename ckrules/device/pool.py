@@ -233,6 +233,7 @@ class WorkerPool:
         status = RunStatus.HANG if phase in _TIMED else RunStatus.ERROR
         detail = f"not done after {self._limit(phase):g} s in phase {phase}"
         if phase in _TIMED and each.info is not None and not each.info.has_clock:
+            status = RunStatus.UNFINISHED
             detail += ", perhaps only slow without a GPU: give it longer (--timeout)"
         seconds = round(time.monotonic() - each.started, 3)
         return RunOutcome(status, detail, seconds=seconds)

@@ -57,7 +57,12 @@ class ValidationSummary:
     def failed(self) -> int:
         """Runs that did not end well, without those that problem rules foretold."""
         failed = sum(n for status, n in self.by_status.items() if status in FAILED)
-        return failed - sum(self.foretold.values())
+        return failed - sum(self.foretold.values()) - self.unfinished
+
+    @property
+    def unfinished(self) -> int:
+        """Runs that say nothing, because they took longer than they might."""
+        return self.by_status.get(RunStatus.UNFINISHED, 0)
 
     def add(self, run: StoredRun) -> None:
         """Counts a run."""

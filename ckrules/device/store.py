@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
-from ckrules.compiling.database import FILE, DatabaseTable, ResultsError, condition
+from ckrules.compiling.database import FILE, DatabaseTable, ResultsError, condition, of_folder
 from ckrules.compiling.results import Results
 from ckrules.device.jobs import FAILED
 from ckrules.kernels.families import problems_of
@@ -280,8 +280,6 @@ def place_for(kernels: Sequence[ManifestEntry], path: str | None) -> Path:
         return Path(path)
     folders = {k.folder for k in kernels}
     if len(folders) == 1:
-        (folder,) = folders
-        above = folder.parent / FILE
-        return above if not (folder / FILE).exists() and above.exists() else folder / FILE
+        return of_folder(folders.pop())
     parents = {f.parent for f in folders}
     return min(parents) / FILE

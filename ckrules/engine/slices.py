@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from operator import index
@@ -176,7 +177,15 @@ class SpaceSlice(Listing, Sequence[Point]):
         return self.space.compile()
 
     def __len__(self) -> int:
+        if self.size > sys.maxsize:
+            raise OverflowError(f"{self.size:,} points are more than len() can return: use size")
         return self.size
+
+    def __bool__(self) -> bool:
+        return self.size > 0
+
+    def __reversed__(self) -> Iterator[Point]:
+        return iter(self[::-1])
 
     @overload
     def __getitem__(self, at: int) -> Point: ...

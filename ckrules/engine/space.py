@@ -338,6 +338,9 @@ class Space(Listing):
     def __bool__(self) -> bool:
         return self.count() > 0
 
+    def __reversed__(self) -> Iterator[Point]:
+        return iter(self[::-1])
+
     def tables(self, chunk: int) -> Iterator[tuple[dict[str, Any], int]]:
         """Tables of codes in compiled order with their numbers of rows, at most ``chunk`` each."""
         from ckrules.engine.diagram.split_block import stream

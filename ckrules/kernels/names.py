@@ -18,13 +18,16 @@ from ckrules.kernels.parts import Naming, ParsedName
 from ckrules.support.errors import UsageError, unknown
 
 __all__ = [
-    "LONGEST", "KernelNameError", "ParsedName", "beginnings", "format_name", "is_plain",
+    "LONGEST", "RULE_SET", "KernelNameError", "ParsedName", "beginnings", "format_name", "is_plain",
     "naming_of", "parse_name", "plain", "prefixes", "rule_set_spelling",
     "strip_file_decoration", "styled_name", "styles",
 ]  # fmt: skip
 
 LONGEST = 200
 """Characters that a kernel's name may have: the names of all its files have to fit a folder."""
+
+RULE_SET = "rule_set"
+"""The style of names in which upstream's own lists spell kernels: compv1 for basic_v1."""
 
 _PLAIN = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{LONGEST - 1}}}")
 
@@ -140,7 +143,7 @@ def styles() -> tuple[str, ...]:
     >>> "tile_engine" in styles()
     True
     """
-    return tuple(dict.fromkeys(s for f in families().values() for s in f.styles))
+    return (RULE_SET, *dict.fromkeys(s for f in families().values() for s in f.styles))
 
 
 def styled_name(point: Mapping[str, Any], style: str | None) -> str:
@@ -152,6 +155,8 @@ def styled_name(point: Mapping[str, Any], style: str | None) -> str:
     """
     if not style:
         return format_name(point)
+    if style == RULE_SET:
+        return format_name(point, rule_set_spelling(point))
     family = family_of(str(point.get("variant")))
     if style not in family.styles:
         raise unknown(f"names of {family.name} kernels", style, family.styles)

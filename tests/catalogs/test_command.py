@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from ckrules.cli.group import LazyGroup
 from ckrules.constraints.catalogs import load
+from ckrules.kernels.names import format_name
 
 HERE = Path(__file__).parent / "data"
 FULL = ("--catalog", "full", "--arch", "gfx942", "--dtype", "fp16", "--ndim", "2")
@@ -38,12 +39,16 @@ def test_count_by_pipeline_and_scheduler() -> None:
 
 
 @pytest.mark.parametrize(("stage", "count"), [("listed", 679), ("generated", 675)])
-def test_enumerate_prints_upstreams_names(stage: str, count: int) -> None:
+def test_enumerate_prints_the_usual_names_or_upstreams(stage: str, count: int) -> None:
     args = ("--variant", "forward", "--stage", stage, "--format", "names", "-q")
-    out = run("enumerate", *FULL, *args)
     full = load("full")
     points = full.stage(full.listed("forward", "gfx942", 2, "fp16"), stage).points
-    assert out.stdout.splitlines() == [full.kernel_name(p) for p in points]
+    usual = run("enumerate", *FULL, *args).stdout.splitlines()
+    assert usual == [format_name(p) for p in points]
+    assert any("_basic_v1_" in name for name in usual)
+    upstream = run("enumerate", *FULL, *args, "--names", "rule_set").stdout.splitlines()
+    assert upstream == [full.kernel_name(p) for p in points]
+    assert any("_compv1_" in name for name in upstream)
     assert len(points) == count
 
 

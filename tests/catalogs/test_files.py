@@ -84,6 +84,20 @@ def test_values_of_files_are_compared(tmp_path: Path) -> None:
     assert _json("diff", *sides)["without_fields"] == ["arch"]
 
 
+def test_sides_say_the_gpu_of_kernels_that_name_none(conf: str, tmp_path: Path) -> None:
+    part = ("--variant", "forward", "--catalog", conf)
+    assert _json("diff", "gfx942", "gfx950", *part)["both"] == 5
+    apart = _json("diff", "gfx942", "gfx1201", *part)  # two get other waves
+    assert (apart["both"], apart["catalog"], apart["ck"]) == (3, conf, "2026.09")
+    kernel = "grouped_conv_fwd_fp16_nhwgc_2d_mem_cshuffle_intrawave_64x64x64_2x2x1_32x32x8\n"
+    path = write(tmp_path, "one.txt", kernel)
+    found = run("diff", "gfx942,2025.11", "gfx942,2026.09", "--catalog", path)
+    assert found.stdout.startswith("equal: 1 configuration on both sides")
+    assert "rule added, of problems: PROB010" in found.stdout
+    none = run("diff", "2025.11", "2026.09", "--catalog", path)
+    assert (none.exit_code, "so give --arch" in none.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("form", ["jsonl", "json", "csv", "names"])
 def test_what_is_listed_can_be_listed_again(form: str, tmp_path: Path) -> None:
     suffix = {"names": "txt"}.get(form, form)

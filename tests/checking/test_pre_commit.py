@@ -50,6 +50,18 @@ def test_the_hooks_take_what_the_command_takes_in_folders(folder: str, name: str
         assert bool(re.search(pattern, path)) is matches(path, INCLUDE)
 
 
+def test_the_page_says_which_files_are_aiters() -> None:
+    page = (ROOT / "docs" / "check.md").read_text()
+    (pattern,) = re.findall(r"`files: (.*)`", page)
+    named = [
+        "aiter/configs/a8w8_tuned_gemm.csv", "csrc/ck_gemm_a8w8/gemm_a8w8_common.py",
+        "csrc/ck_tile/moe_flatmm_instance_lists.py", "setup.py", "tests/data/times.csv",
+    ]  # fmt: skip
+    taken = [matches(path, INCLUDE) for path in named]
+    assert [bool(re.search(pattern, path)) for path in named] == taken
+    assert taken == [True, True, True, False, False]
+
+
 def test_what_declares_no_kernels_passes_the_hooks(tmp_path: Path) -> None:
     (tmp_path / "plain.cpp").write_text("#include <a>\nint main() { return 0; }\n")
     (entry,) = re.findall(r"entry: ckrules (check --force.*)", HOOKS)

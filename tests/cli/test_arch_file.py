@@ -20,6 +20,7 @@ MEASURED = str(Path(__file__).parents[1] / "data" / "measured.csv")
 ARGUMENTS: dict[str, list[str]] = {
     "archs": [],
     "build": ["-o", "out", "--arch", "gfx942", ILLEGAL],
+    "catalogs": [],
     "certify": ["--arch", "gfx942"],
     "certify backend": ["--arch", "gfx942"],
     "certify numerics": ["--arch", "gfx942"],
@@ -78,6 +79,15 @@ def test_a_faulty_gpu_file_stops_the_command(
 
 def test_every_command_that_takes_one_is_tried() -> None:
     assert sorted(ARGUMENTS) == taking("--arch-file")
+
+
+def test_a_list_of_kernels_for_a_gpu_of_ones_own_is_a_catalog(tmp_path: Path) -> None:
+    fact = (Path(arch.__file__).parent / "data" / "gfx942.toml").read_text()
+    own = write(tmp_path, "own.toml", fact.replace("gfx942", "gfx94f"))
+    kernels = write(tmp_path, "kernels.txt", ILLEGAL + "\n")
+    result = run("catalogs", kernels, "--arch", "gfx94f", "--arch-file", own)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "kernels.txt: the kernels of" in result.stdout
 
 
 def test_a_gpu_file_that_a_shell_hands_over(tmp_path: Path) -> None:

@@ -32,11 +32,22 @@ def test_what_names_a_gpu_is_checked_once(tmp_path: Path) -> None:
     assert sorted(seen) == ["gfx1201", "gfx90a", "gfx942", "gfx942", "gfx950"]
 
 
-def test_what_cannot_be_read_is_said_once(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.ck.json", {**legal(arch=None), "tile_mm": 1})
+def test_what_cannot_be_read_is_said_once_and_counts_for_each_gpu(tmp_path: Path) -> None:
+    rows = [legal(arch=None), {**legal(arch=None), "tile_mm": 1}]
+    path = write(tmp_path, "a.ck.json", rows)
     result = run("check", "--isolated", "--arch", "gfx942,gfx950", path)
     assert result.exit_code == 2
     assert result.stderr.count("unknown field 'tile_mm'") == 1
+    counts = {line.partition(": ")[2] for line in result.stderr.splitlines()[-2:]}
+    assert counts == {"1 configuration: 1 legal; 1 could not be read"}
+
+
+def test_a_remark_is_said_once_and_counts_for_each_gpu(tmp_path: Path) -> None:
+    path = write(tmp_path, "sets.hpp", "DECL_KERNEL_ALL(everything);\n")
+    result = run("check", "--isolated", "--arch", "gfx942,gfx950", path)
+    assert result.stdout.count("CFG006") == 1
+    counts = {line.partition(": ")[2] for line in result.stderr.splitlines()[:2]}
+    assert counts == {"0 configurations: 0 legal, 1 warning"}
 
 
 @pytest.mark.parametrize("option", ["--fix", "--diff", "--write-baseline", "--prune-baseline"])

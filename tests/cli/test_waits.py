@@ -37,6 +37,7 @@ def times(tmp_path_factory: pytest.TempPathFactory) -> str:
             ["diff", "gfx942", "gfx950", "--variant", "forward", "--dtype", "fp16"],
             "steps of comparing",
         ),
+        (["diff", "default", "full"], "reading what is compared"),
         (["evaluate", "--measurements", "{times}", "--folds", "2"], "models trained"),
         (["train", "--measurements", "{times}", "-o", "{folder}/model.gz"], "models trained"),
         (["count", "--by", "arch"], "counting the kernels"),

@@ -287,6 +287,23 @@ def test_command_line(folder: Path, include: Path) -> None:
     assert "no such program" in run("build", str(folder), "--launcher", "no-such").stderr
 
 
+def test_what_the_folder_of_several_gpus_has_built_is_known_in_its_folders(
+    include: Path, tmp_path: Path
+) -> None:
+    words = ["--artifact", "object", "--compiler", "hipcc", "--include", str(include)]
+    one, two = (fake.kernels(tmp_path / "out" / gpu, 2) for gpu in ("gfx942", "gfx90a"))
+    assert run("build", str(tmp_path / "out"), *words).stderr == "4 artifacts built\n"
+    again = run("build", str(one), *words)
+    assert (again.exit_code, again.stderr) == (0, "0 artifacts built, 2 known already\n")
+    assert not (one / FILE).exists()
+    assert run("results", str(two), "--format", "jsonl").exit_code == 0
+    own = fake.kernels(one / "own", 2)  # what lies in a folder of kernels is not a part of it
+    assert run("build", str(own), *words).stderr == "2 artifacts built\n"
+    build(one, include)
+    (own / FILE).unlink()
+    assert run("build", str(own), *words).stderr == "2 artifacts built\n"
+
+
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_results_are_exported(suffix: str, folder: Path, include: Path, tmp_path: Path) -> None:
     build(folder, include)

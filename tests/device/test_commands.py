@@ -152,6 +152,20 @@ def test_faults_of_a_real_kernel(built: Path, double: Double, fault: str, said: 
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+def test_a_real_kernel_that_a_clockless_device_does_not_finish(built: Path, double: Double) -> None:
+    words = ("--device", double({"fwd": "hang"}), "--timeout", "1", "--device-option", "clock=none")
+    problem = ("--problem", "N=2,C=64,K=64,H=9,W=13,Y=3,X=3,pad=1")
+    done = run("validate", str(built), *words, *problem)
+    assert done.exit_code == 4
+    assert done.stdout.startswith("unfinished: ")
+    assert "finding" not in done.stdout
+    assert done.stderr == "1 run: 1 unfinished\n"
+    listed = json.loads((built / "ckrules-kernels.jsonl").read_text())
+    assert run("run", listed["name"], "--dir", str(built), *words, *problem).exit_code == 4
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
 def test_run_prints_what_upstreams_helper_prints(built: Path, double: Double) -> None:
     listed = json.loads((built / "ckrules-kernels.jsonl").read_text())
     code = built / f"{listed['name']}.hsaco"

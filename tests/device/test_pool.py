@@ -90,6 +90,7 @@ def test_a_device_without_a_clock_may_only_be_slow(tmp_path: Path, double: Doubl
     job = described(tmp_path, "kernel_stuck", SMALL)
     with WorkerPool(double({"kernel_stuck": "hang"}), (0,), 2.0, {"clock": "none"}) as pool:
         ((_, outcome, _),) = pool.run([job])
+    assert outcome.status == "unfinished"
     assert outcome.detail.startswith("not done after 2 s in phase launch, perhaps only slow")
     assert "--timeout" in outcome.detail
 

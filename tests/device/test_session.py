@@ -85,6 +85,23 @@ def test_every_run_is_a_row(tmp_path: Path, double: Double) -> None:
     assert bad["tflops"] is None
 
 
+def test_a_time_out_without_a_clock_is_undecided(tmp_path: Path, double: Double) -> None:
+    """A GPU's is against the rules; without one the kernel may only be slow."""
+    device = double({"stuck": "hang"})
+    kernels = [kernel(tmp_path, "stuck")]
+    counted = []
+    for clock in ({}, {"clock": "none"}):
+        options = RunOptions(
+            device, timeout=1, warmup=0, repeat=1, opener=OPENER, device_options=clock
+        )
+        devices = discover(device).devices
+        validation = ValidationSession(kernels, PROBLEMS[:1], devices, options, vectors_divide)
+        with Runs(tmp_path / FILE) as runs:
+            s = validation.run(runs)
+        counted.append((s.by_status, s.failed, s.unfinished, len(s.findings)))
+    assert counted == [({"hang": 1}, 1, 0, 1), ({"unfinished": 1}, 0, 1, 0)]
+
+
 def test_a_second_run_replaces_the_first(tmp_path: Path, double: Double) -> None:
     kernels = [kernel(tmp_path, "k")]
     validate(tmp_path, double({"k": "nan"}), kernels)

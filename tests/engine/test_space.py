@@ -190,6 +190,11 @@ def test_counts_beyond_64_bits() -> None:
     assert free.count() == space.count() * 50**12 > 2**63
     with pytest.raises(OverflowError, match="use count"):
         len(free)
+    with pytest.raises(OverflowError, match="use size"):
+        len(free[1:])
+    assert free[1:]
+    assert next(reversed(free)) == next(reversed(free[1:])) == free[-1]
+    assert list(reversed(free[:3])) == [free[2], free[1], free[0]]
     for i in (0, free.count() - 1, free.count() // 3):
         assert free.index(free[i]) == i
     assert len(free.sample(20, seed=1)) == 20

@@ -73,7 +73,7 @@ def command(
     from ckrules.compiling import executors
     from ckrules.compiling.artifacts import RUNNABLE, Artifact
     from ckrules.compiling.compile_commands import LEVELS
-    from ckrules.compiling.database import FILE
+    from ckrules.compiling.database import of_folder
     from ckrules.compiling.folder import manifests
     from ckrules.compiling.results import Results
     from ckrules.compiling.session import BuildOptions, BuildSession
@@ -106,7 +106,7 @@ def command(
     session = BuildSession(home, options)
     width = jobs or executors.default_jobs()
     with (
-        Results(Path(database) if database else home / FILE) as results,
+        Results(Path(database) if database else of_folder(home)) as results,
         executors.executor(executor, width) as (pool, at_once),
         progress("artifacts", session.count(), work=session.predicted()) as bar,
     ):
@@ -163,12 +163,12 @@ def _make_library(
     model: TimeModel | bool | None,
     quiet: bool,
 ) -> None:
-    from ckrules.compiling.database import FILE
+    from ckrules.compiling.database import of_folder
     from ckrules.compiling.folder import manifests
     from ckrules.compiling.library import build
     from ckrules.runtime.measured import everything
 
-    place = Path(database) if database is not None else home / FILE
+    place = Path(database) if database is not None else of_folder(home)
     archs = dict.fromkeys(k.arch for k in manifests(home))
     times = [t for arch in archs for t in everything(place, arch)]
     made = build(home, compiler, times, model)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
 from ckrules.cli.formats import TABLE, output_options
-from ckrules.cli.options import arch_option
+from ckrules.cli.options import arch_file_option, arch_option
 from ckrules.cli.output import text_output
 from ckrules.constraints.catalogs import Catalog, load, names
 from ckrules.kernels.books import Books
@@ -22,14 +23,22 @@ GROUP = "explore"
 @click.command()
 @click.argument("name", metavar="[NAME|FILE]", required=False)
 @arch_option
+@arch_file_option
 @output_options(TABLE)
-def command(name: str | None, archs: tuple[str, ...], form: str, output: str | None) -> int:
+def command(
+    name: str | None,
+    archs: tuple[str, ...],
+    arch_files: tuple[str, ...],
+    form: str,
+    output: str | None,
+) -> int:
     """List the catalogs, or show one."""
+    books = Books(arch_files=[Path(p) for p in arch_files])
     if name is None:
-        shown = [load(n) for n in names()]
+        shown = [load(n, gpus=books.gpus) for n in names()]
         text = _list(shown) if form == "table" else _json([_summary(c) for c in shown])
     else:
-        catalog = load_catalog(name, Books(), archs)
+        catalog = load_catalog(name, books, archs)
         text = catalog_page(catalog) if form == "table" else _json(_detail(catalog))
     with text_output(output) as stream:
         stream.write(visible_lines(text))

@@ -273,8 +273,7 @@ def _report(checkers: Mapping[str, Checker], form: str, asked: CheckArguments) -
     offering = form in _FOR_READING and len(checkers) == 1 and not asked.quiet
 
     def seen() -> Iterator[ItemVerdict]:
-        for arch, verdict in _verdicts(checkers, asked.inputs):
-            tallies[arch].add(verdict)
+        for verdict in _verdicts(checkers, asked.inputs, tallies):
             if isinstance(verdict.item, UnreadableText) and not report.SHOWS_PROBLEMS:
                 complaints.add(verdict.item)
             if offering:
@@ -322,12 +321,14 @@ def _texts(inputs: Sequence[Input]) -> dict[str, str]:
 
 
 def _verdicts(
-    checkers: Mapping[str, Checker], inputs: tuple[str, ...]
-) -> Iterator[tuple[str, ItemVerdict]]:
-    """The verdicts of each GPU; what names another GPU itself is judged once."""
+    checkers: Mapping[str, Checker], inputs: tuple[str, ...], tallies: Mapping[str, CheckTally]
+) -> Iterator[ItemVerdict]:
+    """The verdicts of each GPU, counted; what names another GPU itself is judged once."""
     if len(checkers) == 1:
         ((arch, checker),) = checkers.items()
-        yield from ((arch, verdict) for verdict in checker.verdicts(inputs))
+        for verdict in checker.verdicts(inputs):
+            tallies[arch].add(verdict)
+            yield verdict
         return
     told: set[str] = set()
     plain = {a: checker.context(Path(".")).books.plain_arch(a) for a, checker in checkers.items()}
@@ -337,12 +338,14 @@ def _verdicts(
             if isinstance(verdict.item, Entry):
                 own = verdict.item.config.point["arch"]
                 if own == plain[arch] or (arch == first and own not in plain.values()):
-                    yield arch, verdict
+                    tallies[arch].add(verdict)
+                    yield verdict
                 continue
+            tallies[arch].add(verdict)  # what is told once counts for each GPU
             said = repr(verdict.item if isinstance(verdict.item, Remark) else verdict.item.lines())
             if said not in told:
                 told.add(said)
-                yield arch, verdict
+                yield verdict
 
 
 def _finish(

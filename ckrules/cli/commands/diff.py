@@ -10,7 +10,7 @@ import click
 from ckrules.cli.answers import Writer, answer_options, name_or_text
 from ckrules.cli.request import Request, space_options
 from ckrules.cli.sides import side_of
-from ckrules.cli.terminal import progress
+from ckrules.cli.terminal import progress, waiting
 from ckrules.support.tables import count
 
 if TYPE_CHECKING:
@@ -30,10 +30,11 @@ def command(a: str, b: str, request: Request, write: Writer) -> int:
     """Compare what two GPUs, versions, profiles, catalogs or rule books accept."""
     from ckrules.reasoning.difference import STEPS, diff
 
-    sides = side_of(a, request), side_of(b, request)
+    with waiting("reading what is compared"):
+        sides = side_of(a, request), side_of(b, request)
     with progress("steps of comparing", STEPS) as bar:
         found = diff(*sides, told=bar.advance)
-    changes = _changes(request, *sides)
+    changes = _changes(*sides)
 
     def lines() -> Iterator[str]:
         if found.dropped:
@@ -49,18 +50,20 @@ def command(a: str, b: str, request: Request, write: Writer) -> int:
         yield from (f"rule {change}" for change in changes)
 
     told = {"rules": [c.to_dict() for c in changes]} if changes else {}
-    write({**request.to_dict(), **found.to_dict(), **told}, lines())
+    ck = sides[0].book.vocabulary.ck if request.by_catalog else ""
+    write({**request.to_dict(ck), **found.to_dict(), **told}, lines())
     return 0 if found.equal else 1
 
 
-def _changes(request: Request, a: Region, b: Region) -> list[RuleChange]:
+def _changes(a: Region, b: Region) -> list[RuleChange]:
     """The rules that differ where the sides are two versions of one rule set."""
     from ckrules.kernels.releases import rule_changes
 
     old, new = a.book, b.book
-    if old.name != new.name or old.vocabulary.ck == new.vocabulary.ck or request.variant is None:
+    variants = a.space.domains.get("variant")
+    if old.name != new.name or old.vocabulary.ck == new.vocabulary.ck or not variants:
         return []
-    return rule_changes(request.variant, old, new)
+    return rule_changes(str(variants[0]), old, new)
 
 
 def _part(part: Part, other: str) -> Iterator[str]:

@@ -108,7 +108,8 @@ def _difference(words: tuple[str, ...], request: Request) -> Report:
     from ckrules.reasoning.difference import STEPS
     from ckrules.report.difference import of_sides
 
-    a, b = (side_of(word, request) for word in words)
+    with waiting("reading what is compared"):
+        a, b = (side_of(word, request) for word in words)
     with progress("steps of comparing", STEPS) as bar:
         return of_sides(a, b, request.title(), bar.advance)
 
@@ -119,10 +120,10 @@ def _selected(
     from ckrules.report.space import PredictionOptions, of_catalog, of_space
 
     asked = PredictionOptions(problem, ranker, product, seed)
-    if request.listing is not None:
-        from ckrules.constraints.catalogs import STAGES
+    with waiting("checking what the catalog lists"):
+        if request.listing is not None:
+            from ckrules.constraints.catalogs import STAGES
 
-        with waiting("checking what the catalog lists"):
             return of_catalog(request.listing, STAGES, request.books, request.title(), asked)
     from ckrules.cli.removed import meanings, removed
     from ckrules.engine.diagram.errors import BudgetExceededError

@@ -64,7 +64,7 @@ def command(
     outcome, info = done
     answer = report(job, str(one.config["variant"]), outcome, info)
     click.echo(json_text(answer, indent=2))
-    return 0 if outcome.status == "ok" else 1
+    return {"ok": 0, "unfinished": 4}.get(outcome.status, 1)
 
 
 def report(job: Job, variant: str, outcome: RunOutcome, info: DeviceInfo | None) -> dict[str, Any]:

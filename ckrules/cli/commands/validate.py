@@ -70,7 +70,9 @@ def command(device: DeviceChoice, runs: RunChoice, vary: int, seed: int, quiet: 
     if not quiet:
         say_left_out(validation)
         note(_counted(summary))
-    return 1 if summary.failed or summary.findings else 0
+    if summary.failed or summary.findings:
+        return 1
+    return 4 if summary.unfinished else 0
 
 
 def _say(run: StoredRun) -> None:
