@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ckrules.codegen.generate import Generator
 from ckrules.compiling import executors, folder
 from ckrules.compiling.database import FILE
+from ckrules.compiling.failures import TRANSIENT
 from ckrules.compiling.results import Results
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.device.bench import BenchSession, timed
@@ -38,9 +38,10 @@ class ToolchainBuilder:
             BuildSession(folder, BuildOptions()).run(results, pool, width)
 
     def failed(self, folder: Path) -> set[str]:
-        """Kernels of which an artifact is known to fail."""
+        """Kernels of which an artifact is known to fail, for a reason that is the kernel's."""
         with Results(folder / FILE) as results:
-            return {row["name"] for row in results.records(where=Results.FAILED)}
+            rows = list(results.records(where=Results.FAILED))
+        return {row["name"] for row in rows if row["error_class"] not in TRANSIENT}
 
 
 def builder_of(variant: str) -> Builder:
@@ -90,9 +91,10 @@ class Workshop:
     def before(self) -> list[tuple[Point, float | None]]:
         """The kernels of the folder that were tried on the problem, with microseconds.
 
-        A kernel that could not be built was tried; one of which a run was cut off was not.
+        A kernel that could not be built was tried; one of which a run was cut off was not, and
+        one of another release is another kernel.
         """
-        kernels = self._listed()
+        kernels = [k for k in self._listed() if k.ck == self.books.ck]
         times = self._times(kernels)
         left = {job.name for _, job in self._session(kernels).jobs(kernels)} if kernels else set()
         failed = self.builder.failed(self.home)
@@ -120,13 +122,12 @@ class Workshop:
         return BenchSession(kernels, [self.problem], self.devices, self.options, self.runs)
 
     def _listed(self) -> list[ManifestEntry]:
-        with suppress(UsageError):
-            return folder.manifests(self.home)
-        return []
+        return folder.manifests(self.home) if folder.generated(self.home) else []
 
     def _times(self, kernels: Sequence[ManifestEntry]) -> dict[str, float]:
         found = timed(self.runs, kernels, [self.problem], self.options)
-        return {t.kernel.name: t.microseconds for t in found}
+        names = {d.name for d in self.devices}
+        return {t.kernel.name: t.microseconds for t in found if t.device in names}
 
 
 def _key(point: Any) -> str:
