@@ -17,6 +17,7 @@ from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.device.bench import BenchSession, timed
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import family_of
+from ckrules.support import files
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -107,12 +108,12 @@ class Workshop:
     def measure(self, points: Sequence[Point]) -> list[float | None]:
         """Generates, builds and times kernels; None for one that gives no right result."""
         configs = [config_from_mapping(p, self.books) for p in points]
-        there = [config_from_mapping(k.config, self.books) for k in self._listed()]
-        Generator(self.books, self.home).run([*there, *configs])
-        self.builder.build(self.home)
-        names = {k.name: k for k in self._listed()}
-        of = {_key(k.config): k for k in names.values()}
+        with files.alone(self.home):  # another search may add kernels
+            there = [config_from_mapping(k.config, self.books) for k in self._listed()]
+            Generator(self.books, self.home).run([*there, *configs])
+            of = {_key(k.config): k for k in self._listed()}
         kernels = [of[_key(c.point)] for c in configs]
+        self.builder.build(self.home)
         session = self._session(kernels)
         session.run(self.runs)
         times = self._times(kernels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
@@ -17,6 +18,7 @@ from ckrules.codegen.generate import MANIFEST
 from ckrules.compiling import folder
 from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE
+from ckrules.compiling.folder import ManifestEntry
 from ckrules.compiling.results import Results
 from ckrules.compiling.session import BuildOptions
 from ckrules.device import measure_loop, session
@@ -107,6 +109,27 @@ def test_what_was_tried_elsewhere_is_not_known(
     done = run(*words)
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
     assert f"{MANIFEST}:1: not a JSON object" in done.stderr
+
+
+@pytest.mark.usefixtures("described")
+def test_another_search_waits_until_kernels_are_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would add its own to the list from before, and take the others off it."""
+    listed, done = folder.manifests, list[bool]()
+
+    def held(home: Path) -> list[ManifestEntry]:
+        lock = os.open(home, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            done.append(True)
+        os.close(lock)
+        return listed(home)
+
+    monkeypatch.setattr("ckrules.device.measure_loop.folder.manifests", held)
+    assert run(*WORDS, "--dir", str(tmp_path / "tried"), "--measure", "8").exit_code == 0
+    assert len(done) >= 3  # before kernels are added, but for the first, and after it
 
 
 def test_kernels_that_fail_have_no_time(described: Double, tmp_path: Path) -> None:
