@@ -86,8 +86,12 @@ def test_no_kernel_is_begun_after_the_minutes(tmp_path: Path) -> None:
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     registers.collect(_request(4), _data(tmp_path), _Compiler())
     path = tmp_path / "gemm.csv"
-    path.write_text(path.read_text() + "1,standard\n")
+    whole = path.read_text()
+    path.write_text(whole + "1,standard\n")
     with pytest.raises(UsageError, match=r"gemm.csv:4: not a line of `ckrules certify registers`"):
+        registers.load(path, "gemm", BOOKS)
+    path.write_text(whole[:-2])  # a shorter name of the compiler, and the next line behind it
+    with pytest.raises(UsageError, match=r"gemm.csv:3: not a line of `ckrules certify registers`"):
         registers.load(path, "gemm", BOOKS)
 
 
