@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
 from ckrules.kernels.family import Family
 from ckrules.kernels.names import plain, rule_set_spelling
+from ckrules.support import files
 from ckrules.support.errors import UsageError
 
 MANIFEST = "ckrules-kernels.jsonl"
@@ -102,6 +103,21 @@ class Generator:
             if twin is not None and twin[0].point != found.point:
                 raise UsageError(f"two configurations are named {found.name}")
             members[found.name] = (found, not illegal)
+        if by_arch:
+            try:
+                self.out.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"{self.out}: cannot write: {error.strerror or error}") from None
+            with files.alone(self.out):  # another run may write there
+                self._write(by_arch, report, progress)
+        return report
+
+    def _write(
+        self,
+        by_arch: Mapping[str, Mapping[str, tuple[KernelModel, bool]]],
+        report: GenerationReport,
+        progress: Callable[[int], None] | None,
+    ) -> None:
         if len(by_arch) > 1 and (self.out / MANIFEST).exists():  # it would hide what goes below
             raise UsageError(
                 f"{self.out}: kernels of an earlier run are there, and these are for "
@@ -110,7 +126,6 @@ class Generator:
         for arch in sorted(by_arch):
             folder = self.out / arch if len(by_arch) > 1 else self.out
             self._folder(folder, list(by_arch[arch].values()), report, progress)
-        return report
 
     def _maker(self, family: Family) -> _Maker:
         if family.name not in self._makers:

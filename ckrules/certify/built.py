@@ -17,7 +17,7 @@ from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE
 from ckrules.compiling.failures import REFUSALS, Failure, FailureClass
 from ckrules.compiling.folder import ManifestEntry, manifests
-from ckrules.compiling.results import BuildStatus, Result, Results
+from ckrules.compiling.results import BuildStatus, Result, Results, digest
 from ckrules.compiling.session import BuildOptions
 from ckrules.compiling.tasks import BuildOutcome
 from ckrules.kernels.books import Books
@@ -94,5 +94,7 @@ def _outcome(entry: ManifestEntry, row: Result) -> BuildOutcome | None:
     if not path.is_file():
         return None
     data = opening.read(path, codeobject.LARGEST)
+    if row.artifact_digest not in (None, digest(data)):
+        raise UsageError(f"{path}: not what was built, as the results say: build it again")
     made = tuple(codeobject.parse(data))
     return BuildOutcome(None, 0.0, data=data, entries=made, tool=row.tool)

@@ -149,6 +149,7 @@ def load(path: Path, family: str, books: Books) -> RegisterData:
         for n, d in domains.items()
     }
     text = opening.read(path, _LARGEST_FILE).decode("utf-8", errors="replace")
+    ends = text.count("\n")
     for number, line in enumerate(csv.DictReader(io.StringIO(text)), start=2):
         try:
             point = {
@@ -156,6 +157,8 @@ def load(path: Path, family: str, books: Books) -> RegisterData:
             }
             figures = {f.name: _figure(f.type, line[f.name]) for f in fields(Allocation)}
             row = CompiledKernel(point, int(line["seed"]), Allocation(**figures))
+            if number > ends:
+                raise ValueError("the last line was cut off")
         except (KeyError, TypeError, ValueError):
             raise UsageError(
                 f"{path}:{number}: not a line of `ckrules certify registers`: expected the columns "

@@ -33,6 +33,9 @@ _PATIENCE = 60
 """Seconds to wait for others that write."""
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; the second where a damaged file gives its message bytes of no text."""
+_BARE = ("disk I/O error", "unable to open database file")
+_LEAST = 1 << 16
+"""Bytes that have to be free on a disk: SQLite maps an index of 32 KB beside the file."""
 _TYPES = {"enum": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
 _SORTS = {"str": "enum", "int": "int", "float": "real", "bool": "bool"}
 
@@ -129,7 +132,7 @@ class DatabaseTable:
     @staticmethod
     def cannot_open(path: Path, error: Exception) -> ResultsError:
         """The error for a file that cannot be opened or made."""
-        return ResultsError(f"{path}: cannot open the results: {_said(error)}")
+        return ResultsError(f"{path}: cannot open the results: {said(path, error)}")
 
     def _version(self) -> int:
         """The version of the file's tables, 0 if there are none; `ResultsError` for others'."""
@@ -213,7 +216,8 @@ class DatabaseTable:
             with self._lock:
                 self._db.execute(sql, [row[name] for name in self.COLUMNS])
         except _FAULTS as error:
-            raise ResultsError(f"{self.path}: cannot store a result: {_said(error)}") from None
+            why = said(self.path, error)
+            raise ResultsError(f"{self.path}: cannot store a result: {why}") from None
 
     def records(
         self, *, where: str = "", values: Sequence[Any] = (), limit: int | None = None
@@ -255,7 +259,7 @@ class DatabaseTable:
                 yield from cursor.execute(sql, tuple(values))
         except _FAULTS as error:
             self._check_unchanged()
-            raise ResultsError(f"{self.path}: {_said(error)}") from None
+            raise ResultsError(f"{self.path}: {said(self.path, error)}") from None
         self._check_unchanged()
 
     def _check_unchanged(self) -> None:
@@ -263,11 +267,23 @@ class DatabaseTable:
             raise ResultsError(f"{self.path}: was written to while it was read: ask again")
 
 
-def _said(error: Exception) -> str:
-    """What an error says in one line."""
+def said(path: Path, error: Exception) -> str:
+    """What an error on a database says in one line, with the reason that SQLite leaves out."""
     if isinstance(error, UnicodeDecodeError):
         return error.object.decode(errors="backslashreplace")
-    return str(getattr(error, "strerror", None) or error)
+    text = str(getattr(error, "strerror", None) or error)
+    if text not in _BARE:
+        return text
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError as folder:
+        return f"{text}: its folder: {folder.strerror}"
+    if disk.f_bavail * disk.f_frsize < _LEAST:
+        return f"{text}: the disk is full"
+    if disk.f_flag & os.ST_RDONLY or not os.access(path.parent, os.W_OK):
+        return f"{text}: its folder cannot be written to"
+    name = getattr(error, "sqlite_errorname", "unknown")
+    return f"{text} ({name}): is a disk, a quota or a limit on files reached?"
 
 
 def condition(where: str) -> str:

@@ -14,7 +14,7 @@ from ckrules.kernels.names import strip_file_decoration
 from ckrules.support import opening
 from ckrules.support.errors import UsageError, unknown
 
-__all__ = ["ManifestEntry", "find", "manifests"]
+__all__ = ["ManifestEntry", "find", "generated", "manifests"]
 
 
 def manifests(folder: Path) -> list[ManifestEntry]:
@@ -29,6 +29,11 @@ def manifests(folder: Path) -> list[ManifestEntry]:
     if not kernels:
         raise UsageError(f"{folder}: no {MANIFEST}: make it with ckrules generate")
     return kernels
+
+
+def generated(folder: Path) -> bool:
+    """Whether `ckrules generate` listed kernels in a folder, or in folders inside it."""
+    return bool(_places(folder))
 
 
 def _places(folder: Path) -> list[Path]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ckrules.compiling import codeobject
 from ckrules.kernels.families import problems_of
 from ckrules.support.errors import CkrulesError, UsageError
 
@@ -177,6 +179,7 @@ class HostLibrary:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
+            _check_whole(path)
             self._library = ctypes.CDLL(str(path.resolve()))
             self._declare()
         except (OSError, AttributeError) as error:
@@ -315,3 +318,18 @@ def _step(step: _Step) -> Fill | HostLaunch:
         args=ctypes.string_at(step.args, step.args_size),
         lds_bytes=step.lds_bytes,
     )
+
+
+def _check_whole(path: Path) -> None:
+    """Complains of a library that was cut off: loading it would end the process (SIGBUS).
+
+    What an ELF file has last is the list of its sections.
+    """
+    with path.open("rb") as stream:
+        head = stream.read(64)
+        size = os.fstat(stream.fileno()).st_size
+    if head[:6] != b"\x7fELF\x02\x01" or len(head) < 64:
+        return  # whoever loads it says so
+    start, each, count = (codeobject.header(head)[i] for i in (6, 11, 12))
+    if start + each * count > size:
+        raise HostLibraryError(f"{path}: cut off after {size:,} bytes: build it again")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, cast
@@ -12,11 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ckrules.codegen.generate import Generator
 from ckrules.compiling import executors, folder
 from ckrules.compiling.database import FILE
+from ckrules.compiling.failures import TRANSIENT
 from ckrules.compiling.results import Results
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.device.bench import BenchSession, timed
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import family_of
+from ckrules.support import files
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ class ToolchainBuilder:
             BuildSession(folder, BuildOptions()).run(results, pool, width)
 
     def failed(self, folder: Path) -> set[str]:
-        """Kernels of which an artifact is known to fail."""
+        """Kernels of which an artifact is known to fail, for a reason that is the kernel's."""
         with Results(folder / FILE) as results:
-            return {row["name"] for row in results.records(where=Results.FAILED)}
+            rows = list(results.records(where=Results.FAILED))
+        return {row["name"] for row in rows if row["error_class"] not in TRANSIENT}
 
 
 def builder_of(variant: str) -> Builder:
@@ -90,9 +92,10 @@ class Workshop:
     def before(self) -> list[tuple[Point, float | None]]:
         """The kernels of the folder that were tried on the problem, with microseconds.
 
-        A kernel that could not be built was tried; one of which a run was cut off was not.
+        A kernel that could not be built was tried; one of which a run was cut off was not, and
+        one of another release is another kernel.
         """
-        kernels = self._listed()
+        kernels = [k for k in self._listed() if k.ck == self.books.ck]
         times = self._times(kernels)
         left = {job.name for _, job in self._session(kernels).jobs(kernels)} if kernels else set()
         failed = self.builder.failed(self.home)
@@ -105,12 +108,12 @@ class Workshop:
     def measure(self, points: Sequence[Point]) -> list[float | None]:
         """Generates, builds and times kernels; None for one that gives no right result."""
         configs = [config_from_mapping(p, self.books) for p in points]
-        there = [config_from_mapping(k.config, self.books) for k in self._listed()]
-        Generator(self.books, self.home).run([*there, *configs])
-        self.builder.build(self.home)
-        names = {k.name: k for k in self._listed()}
-        of = {_key(k.config): k for k in names.values()}
+        with files.alone(self.home):  # another search may add kernels
+            there = [config_from_mapping(k.config, self.books) for k in self._listed()]
+            Generator(self.books, self.home).run([*there, *configs])
+            of = {_key(k.config): k for k in self._listed()}
         kernels = [of[_key(c.point)] for c in configs]
+        self.builder.build(self.home)
         session = self._session(kernels)
         session.run(self.runs)
         times = self._times(kernels)
@@ -120,13 +123,12 @@ class Workshop:
         return BenchSession(kernels, [self.problem], self.devices, self.options, self.runs)
 
     def _listed(self) -> list[ManifestEntry]:
-        with suppress(UsageError):
-            return folder.manifests(self.home)
-        return []
+        return folder.manifests(self.home) if folder.generated(self.home) else []
 
     def _times(self, kernels: Sequence[ManifestEntry]) -> dict[str, float]:
         found = timed(self.runs, kernels, [self.problem], self.options)
-        return {t.kernel.name: t.microseconds for t in found}
+        names = {d.name for d in self.devices}
+        return {t.kernel.name: t.microseconds for t in found if t.device in names}
 
 
 def _key(point: Any) -> str:

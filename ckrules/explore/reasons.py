@@ -59,6 +59,8 @@ def reason(
 
 def never(subject: Subject, solver: Solver, name: str, value: Value) -> str:
     """By which rules no kernel of the whole space has a value of a field, in a line."""
+    if number := subject.counted(FieldChoice({name: (value,)})).total:
+        return f"none: {number:,} have it"  # the solver takes a question's word for it
     answer = solver.ask(SolverQuestion({name: (value,)}, "", True, None, ()))
     if answer.excluding is None:
         return "; ".join(answer.undecided) or "not decided"

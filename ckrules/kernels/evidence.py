@@ -227,7 +227,10 @@ def entries(path: Path, name: str, made: Callable[[Mapping[str, Any]], T], what:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     try:
-        return [made(table) for table in parse(text).get(name, [])]
+        found = parse(text)
+        if text.strip() and [*found] != [name]:  # somebody else's: it would be replaced
+            raise ValueError(f"expected [[{name}]] and nothing else")
+        return [made(table) for table in found.get(name, [])]
     except TomlTextError as error:
         raise UsageError(f"{path}:{error.line}:{error.column}: {error.what}") from None
     except (KeyError, ValueError, TypeError, AttributeError) as error:

@@ -1,10 +1,11 @@
 """Built kernels in the user's cache: found by what they are made of, built once by all processes.
 
 An entry is a folder named by a hash of sources, flags and compiler (`ckrules.compiling.tasks`); it
-holds a manifest of one line, the code object and the host library, and is renamed into place when
-it is whole. Who builds an entry holds its lock; others wait, and find it. The entries that were
-used longest ago go when all together are larger than the limit. What is found is executed, so that
-folder and files have to be this user's own, and nothing is found through a link.
+holds a manifest of one line, the code object, the host library and a digest of both, and is renamed
+into place when it is whole; one that was cut off since, as by a power cut, is not found. Who builds
+an entry holds its lock; others wait, and find it. The entries that were used longest ago go when
+all together are larger than the limit. What is found is executed, so that folder and files have to
+be this user's own, and nothing is found through a link.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from typing import TYPE_CHECKING
 
 from ckrules.codegen.generate import MANIFEST, Generator
 from ckrules.compiling import manifest
+from ckrules.compiling.codeobject import LARGEST
+from ckrules.compiling.results import digest
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.compiling.tasks import run, task_key
 from ckrules.support import files, folders, opening
@@ -39,6 +42,8 @@ LIMIT = 2 << 30
 """Bytes that all entries together may take."""
 _LOCK = ".lock"
 _PART = ".part"
+_DIGEST = "digest"
+"""The file that says what the others were."""
 _STALE = 3600.0
 """Seconds after which nobody fills a folder any more: filling one is copying a few files."""
 _KEY = 32
@@ -133,9 +138,11 @@ class KernelCache:
         try:
             self._check(place)
             (found,) = manifest.read(place / MANIFEST)
+            made = [opening.read(found.result(t.artifact), LARGEST) for t in wanted.tasks]
+            whole = (place / _DIGEST).read_text(encoding="ascii") == _digest_of(made)
         except (CkrulesError, OSError, ValueError):
             return None
-        if found.missing:
+        if found.missing or not whole:
             return None
         with suppress(OSError):
             os.utime(place)  # used
@@ -178,6 +185,7 @@ class KernelCache:
             for name, content in data.items():
                 files.replace(part / name, content, mode=0o600)
             files.replace(part / MANIFEST, wanted.line, mode=0o600)
+            files.replace(part / _DIGEST, _digest_of(data.values()), mode=0o600)
             target = self.place / wanted.key
             shutil.rmtree(target, ignore_errors=True)  # damaged: what is whole was found before
             part.rename(target)
@@ -265,6 +273,10 @@ def _size(place: Path) -> int:
         with suppress(OSError):
             total += path.stat().st_size
     return total
+
+
+def _digest_of(artifacts: Iterable[bytes]) -> str:
+    return " ".join(map(digest, artifacts))
 
 
 def _digest(line: str, keys: Sequence[str]) -> str:

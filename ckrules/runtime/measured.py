@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ckrules.compiling.database import DatabaseTable, ResultsError
+from ckrules.compiling.database import DatabaseTable, ResultsError, said
 from ckrules.compiling.library import MeasuredTime
 from ckrules.device.jobs import MISCOMPUTED, RunStatus
 from ckrules.device.store import Runs
@@ -65,7 +65,8 @@ class Timings(DatabaseTable):
             with self._lock:
                 self._db.execute(sql, row)
         except sqlite3.Error as error:
-            raise ResultsError(f"{self.path}: cannot store a time: {error}") from None
+            why = said(self.path, error)
+            raise ResultsError(f"{self.path}: cannot store a time: {why}") from None
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,12 @@ class Pending:
     @property
     def ready(self) -> list[str]:
         """The kernels that can be used."""
-        return [n for n, f in self.futures.items() if f.done() and f.exception() is None]
+        return [n for n, f in self.futures.items() if f.done() and not _failure(f)]
 
     @property
     def failed(self) -> dict[str, str]:
         """Why kernels could not be built."""
-        return {
-            n: str(f.exception()) for n, f in self.futures.items() if f.done() and f.exception()
-        }
+        return {n: said for n, f in self.futures.items() if f.done() and (said := _failure(f))}
 
     @property
     def done(self) -> bool:
@@ -72,8 +70,23 @@ def start(
         there = cache.find(kernel)
         if there is None:
             futures[kernel.name] = pool.submit(one, kernel)
+            futures[kernel.name].add_done_callback(_wake)
             continue
         ready(there)
         futures[kernel.name] = Future()
         futures[kernel.name].set_result(there)
     return Pending(futures)
+
+
+def _failure(done: Future[ManifestEntry]) -> str:
+    """Why a kernel could not be built; empty if it could."""
+    if done.cancelled():
+        return "not built: the dispatcher was closed"
+    error = done.exception()
+    return "" if error is None else str(error) or type(error).__name__
+
+
+def _wake(done: Future[ManifestEntry]) -> None:
+    """Wakes who waits for a kernel that an executor gave up, of which it tells nobody."""
+    if done.cancelled():
+        done.set_running_or_notify_cancel()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -94,22 +95,41 @@ def _named(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
+_HELD = threading.local()
+"""The folders that the thread is `alone` in."""
+
+
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Waits until no other process or thread is in this block for the folder.
 
-    It is for files that are read, changed and written back. The lock is the folder's own, goes
-    with the process that holds it, and leaves nothing behind.
+    It is for files that are read, changed and written back; blocks of a thread may be nested. The
+    lock is the folder's own, goes with the process that holds it, and leaves nothing behind. Where
+    the system or the file system has no such locks, nothing is waited for.
 
     Raises:
-        OSError: If there is no such folder, or it cannot be locked.
+        OSError: If there is no such folder.
     """
-    import fcntl  # which not every system has
-
+    try:
+        import fcntl  # which not every system has
+    except ImportError:
+        yield
+        return
+    held: set[tuple[int, int]] = _HELD.__dict__.setdefault("folders", set())
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        found = os.fstat(lock)
+        key = found.st_dev, found.st_ino
+        if key in held:
+            yield
+            return
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        held.add(key)
+        try:
+            yield
+        finally:
+            held.remove(key)
     finally:
         os.close(lock)
 

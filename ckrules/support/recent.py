@@ -36,6 +36,10 @@ class Recent(OrderedDict[K, V]):
         except KeyError:  # or another thread has just pushed it out
             return None
 
+    def items(self) -> list[tuple[K, V]]:  # type: ignore[override]  # as they are now
+        """All entries, in any order; `get` may reorder them meanwhile, in another thread, too."""
+        return list(dict.items(self))
+
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
         while len(self) > self.most:

@@ -449,7 +449,7 @@ def test_real_kernels(rules: RuleBook, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [(), ("numerics",), ("backend",)])
-@pytest.mark.parametrize("text", [None, "what = is this"])
+@pytest.mark.parametrize("text", [None, "what = is this", "[project]\nname = 'x'\n", "# Notes\n"])
 def test_a_record_that_cannot_be_added_to_is_told_first(
     tmp_path: Path, command: tuple[str, ...], text: str | None
 ) -> None:

@@ -21,7 +21,7 @@ from ckrules.compiling.database import FILE
 from ckrules.compiling.executors import executor
 from ckrules.compiling.failures import FailureClass
 from ckrules.compiling.folder import manifests
-from ckrules.compiling.results import Results
+from ckrules.compiling.results import Results, digest
 from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config, config_from_mapping, config_from_name
@@ -86,8 +86,12 @@ def test_no_kernel_is_begun_after_the_minutes(tmp_path: Path) -> None:
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     registers.collect(_request(4), _data(tmp_path), _Compiler())
     path = tmp_path / "gemm.csv"
-    path.write_text(path.read_text() + "1,standard\n")
+    whole = path.read_text()
+    path.write_text(whole + "1,standard\n")
     with pytest.raises(UsageError, match=r"gemm.csv:4: not a line of `ckrules certify registers`"):
+        registers.load(path, "gemm", BOOKS)
+    path.write_text(whole[:-2])  # a shorter name of the compiler, and the next line behind it
+    with pytest.raises(UsageError, match=r"gemm.csv:3: not a line of `ckrules certify registers`"):
         registers.load(path, "gemm", BOOKS)
 
 
@@ -137,6 +141,22 @@ def test_what_is_not_generated_does_not_end_a_run() -> None:
 def test_a_folder_in_which_nothing_was_built_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no ckrules-results\.sqlite: build its kernels"):
         every([tmp_path], BOOKS, 1, {})
+
+
+def test_an_artifact_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    """It was "not a 64-bit ELF file" of no file, and of another kernel's an internal error."""
+    ((_, point),) = RegisterRequest(("gemm",), ("gfx942",), 1, 3, SMALL).points(BOOKS)
+    Generator(BOOKS, tmp_path, ninja=False).run([Config(dict(point))])
+    (entry,) = manifests(tmp_path)
+    (place := entry.result(Artifact.DEVICE)).write_bytes(b"\x7fELF")
+    with Results(tmp_path / FILE) as results:
+        row = dict.fromkeys(results.COLUMNS) | {
+            "name": entry.name, "arch": entry.arch, "artifact": "device", "ck": entry.ck,
+            "flags": "-O3", "status": "ok", "artifact_digest": digest(b"\x7fELF and more"),
+        }  # fmt: skip
+        results.store(row)
+    with pytest.raises(UsageError, match=rf"{place}: not what was built"):
+        every([tmp_path], BOOKS, 1, _data(tmp_path))
 
 
 def test_an_entry_is_found_under_another_spelling_of_its_kernel(tmp_path: Path) -> None:

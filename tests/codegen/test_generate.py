@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,24 @@ def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
     second = generate(tmp_path, FORWARD)
     assert (second.written, second.unchanged) == (0, first.written)
     assert times == {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+
+
+def test_two_runs_at_once_come_one_after_the_other(tmp_path: Path) -> None:
+    """Of a new folder, too, where the second found a list of kernels that nobody had written."""
+    second = GOLDEN["2025.11"]["bwd_data_3d"]
+    generate(tmp_path / "first time", FORWARD, second)  # takes longer
+    with ThreadPoolExecutor(1) as pool:
+        other: list[Future[GenerationReport]] = []
+
+        def meanwhile(_: int) -> None:
+            other.append(pool.submit(generate, tmp_path / "out", second))
+            wait(other, 1)
+
+        books = Books("2025.11")
+        Generator(books, tmp_path / "out", stamp=STAMP).run([Config(FORWARD)], meanwhile)
+        assert [f.result().kernels for f in other] == [1]
+    listed = (tmp_path / "out" / MANIFEST).read_text().splitlines()
+    assert [json.loads(line)["name"] for line in listed] == [format_name(second)]
 
 
 def test_output_is_the_same_in_every_folder_and_order_of_fields(tmp_path: Path) -> None:

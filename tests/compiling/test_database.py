@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,6 +21,7 @@ from ckrules.compiling.reading import ReadOnlyConnection
 from ckrules.compiling.results import Result, Results
 from ckrules.device.store import Runs
 from tests.cli.run import run
+from tests.helpers.full_disk import no_file_beyond
 
 TABLES = [Results, Runs]
 
@@ -307,3 +309,25 @@ def test_one_that_makes_it_is_waited_for(tmp_path: Path) -> None:
             other.execute("ROLLBACK")
             with opened.result() as results:
                 assert results.count() == 0
+
+
+def test_why_a_file_cannot_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite says "disk I/O error" of a full disk, and that a file cannot be opened of the rest."""
+    with pytest.raises(ResultsError, match=r"database file: its folder: No such file"):
+        Results(tmp_path / "none" / "r.sqlite")
+    refused = r"r\.sqlite: cannot open the results: disk I/O error"
+    with (
+        no_file_beyond(100),
+        pytest.raises(ResultsError, match=rf"{refused} \(SQLITE_IOERR_\w+\):"),
+    ):
+        Results(tmp_path / "r.sqlite")
+    disk = SimpleNamespace(f_bavail=3, f_frsize=4096, f_flag=0)
+    monkeypatch.setattr(os, "statvfs", lambda _: disk)
+    with no_file_beyond(100), pytest.raises(ResultsError, match=f"{refused}: the disk is full"):
+        Results(tmp_path / "r.sqlite")
+    disk.f_bavail, disk.f_flag = 1 << 20, os.ST_RDONLY
+    error = sqlite3.OperationalError("unable to open database file")
+    text = str(Results.cannot_open(tmp_path / "r.sqlite", error))
+    assert text.endswith("database file: its folder cannot be written to")

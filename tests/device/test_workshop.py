@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
@@ -13,10 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from ckrules.codegen.generate import MANIFEST
 from ckrules.compiling import folder
 from ckrules.compiling.artifacts import Artifact
+from ckrules.compiling.database import FILE
+from ckrules.compiling.folder import ManifestEntry
+from ckrules.compiling.results import Results
 from ckrules.compiling.session import BuildOptions
 from ckrules.device import measure_loop, session
+from ckrules.device.store import Runs
 from tests.cli.run import run
 from tests.compiling import fake
 from tests.device.descriptors import OPENER
@@ -82,6 +88,48 @@ def test_a_search_measures_and_remembers(tmp_path: Path) -> None:
     more = run(*words[:-4], "--measure", "8")
     assert more.stderr == "8 kernels tried, 6 of them before; ended: kernels\n"
     assert more.stdout.splitlines()[0].split() == ["us", "predicted", "TFLOPS", "kernel"]
+
+
+@pytest.mark.usefixtures("described")
+def test_what_was_tried_elsewhere_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of another release, on another GPU of the kind, or by a list that is damaged."""
+    home = tmp_path / "tried"
+    words = (*WORDS, "--dir", str(home), "--measure", "2")
+    assert run(*words).stderr == "2 kernels tried; ended: kernels\n"
+    other = run(*words[: words.index("--ck")], "--ck", "2026.09", *words[words.index("--ck") + 2 :])
+    assert other.exit_code == 2
+    assert "kernels for CK 2025.11 are there, and these are for CK 2026.09" in other.stderr
+    with Runs(home / FILE) as runs:
+        runs._db.execute("UPDATE run SET device_name = 'another GPU'")
+    assert run(*words).stderr == "2 kernels tried; ended: kernels\n"
+    listed = home / MANIFEST
+    listed.write_text(listed.read_text()[:700])
+    done = run(*words)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert f"{MANIFEST}:1: not a JSON object" in done.stderr
+
+
+@pytest.mark.usefixtures("described")
+def test_another_search_waits_until_kernels_are_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would add its own to the list from before, and take the others off it."""
+    listed, done = folder.manifests, list[bool]()
+
+    def held(home: Path) -> list[ManifestEntry]:
+        lock = os.open(home, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            done.append(True)
+        os.close(lock)
+        return listed(home)
+
+    monkeypatch.setattr("ckrules.device.measure_loop.folder.manifests", held)
+    assert run(*WORDS, "--dir", str(tmp_path / "tried"), "--measure", "8").exit_code == 0
+    assert len(done) >= 3  # before kernels are added, but for the first, and after it
 
 
 def test_kernels_that_fail_have_no_time(described: Double, tmp_path: Path) -> None:
@@ -151,6 +199,9 @@ def test_kernels_are_built_as_the_command_does(
     builder.build(home)
     bad, good = folder.manifests(home)
     assert builder.failed(home) == {bad.name}
+    with Results(home / FILE) as results:  # such as of a disk that was full
+        results._db.execute("UPDATE build SET error_class = 'no-space' WHERE status = 'failed'")
+    assert builder.failed(home) == set()
     assert good.result(Artifact.OBJECT).is_file()
 
 

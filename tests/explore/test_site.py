@@ -97,3 +97,5 @@ def test_a_value_that_never_is_says_by_which_rules(page: TestClient) -> None:
     said = page.get(html.unescape(never[0]).replace("/why?", "/never?"))
     assert said.headers["content-type"].startswith("text/plain")
     assert re.match(r"[A-Z]+\d+: ", said.text), said.text
+    shown = page.get("/never?field=tile_h&value=2")  # the solver's process ended by an error
+    assert re.fullmatch(r"none: [\d,]+ have it", shown.text), shown.text

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ckrules.compiling import executors
 from ckrules.constraints import book
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import Config
@@ -22,6 +23,7 @@ from ckrules.runtime.cache import BuildError, KernelCache
 from ckrules.runtime.pending import start
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling import fake
+from tests.helpers.waiting import until
 from tests.runtime import building
 from tests.runtime.building import NOTES, SECONDS, cache, wanted
 from tests.runtime.doubles import CONV, folder
@@ -93,7 +95,12 @@ def test_what_is_damaged_is_built_again(tmp_path: Path, notes: Path) -> None:
     assert not made.build(one).missing
     (made.place / one.key / "ckrules-kernels.jsonl").write_text("{}")
     assert not made.build(one).missing
-    assert len(list(notes.iterdir())) == 6
+    for file in ("*.hsaco", "*.host.so", "digest"):  # as a power cut leaves them
+        (place,) = (made.place / one.key).glob(file)
+        os.truncate(place, 5)
+        assert made.find(one) is None
+        assert made.build(one) == made.find(one)
+    assert len(list(notes.iterdir())) == 12
 
 
 def test_the_oldest_entries_go_first(tmp_path: Path, notes: Path) -> None:
@@ -212,6 +219,25 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path, notes: Pa
     lock.write_text("kept")
     made.build(one)
     assert lock.read_text() == "kept"
+
+
+def test_who_waits_goes_on_when_the_dispatcher_is_closed(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SECONDS, "0.5")
+    monkeypatch.setattr(executors, "default_jobs", lambda: 1)
+    base = dict(book("forward").vocabulary.baseline)
+    d = Dispatcher(None, arch="gfx942", cache=cache(tmp_path / "cache"))
+    with ThreadPoolExecutor(1) as pool:
+        pending = d.declare([{**base, "tile_n": n} for n in (64, 128, 256)], ck="2025.11")
+        until(lambda: any(notes.iterdir()))
+        waiting = pool.submit(pending.wait, 30)
+        d.close()
+        assert waiting.result() is pending
+    assert (pending.ready, pending.done) == ([], True)
+    first, *others = pending.failed.values()
+    assert "no host library" in first  # it was begun; the double cannot be loaded
+    assert others == ["not built: the dispatcher was closed"] * 2
 
 
 def test_failures_are_told(tmp_path: Path, notes: Path) -> None:
