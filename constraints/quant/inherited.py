@@ -37,6 +37,14 @@ def _widens_b(c: QuantQuantities) -> BoolExpr:
     return all_of(c.pipeline == "basic_v1", ~c.grouped, ~c.b_transposed, ~c.pad_n)
 
 
+def _read_as_bytes(c: QuantQuantities) -> BoolExpr:
+    """An int4 B of 2025.11 that LDS reads transpose (QUANT045)."""
+    return FALSE if c.since("2026.06") else ~c.grouped & c.b_read_turned
+
+
+#: Where kernels without groups have rules of their own.
+_OF_PLAIN: Mapping[str, Any] = {"GEMM025": _widens_b, "GEMM031": _read_as_bytes}
+
 #: The shared rules that have something to say of these kernels.
 SHARED = (
     "TILE001", "TILE002", "TILE003", "TILE004",
@@ -109,7 +117,7 @@ def inherited(rules: list[RuleDef]) -> list[RuleDef]:
             kept = kept.before("2026.06")
         if rule.code in EXCEPT:
             kept = kept.except_where(EXCEPT[rule.code])
-        if rule.code == "GEMM025":
-            kept = kept.except_where(_widens_b)
+        if rule.code in _OF_PLAIN:
+            kept = kept.except_where(_OF_PLAIN[rule.code])
         out.append(kept.except_where(_grouped) if rule.code in _OF_OTHERS else kept)
     return out

@@ -200,56 +200,74 @@ def epilogue_widens_a(c: QuantQuantities) -> BoolExpr:
     "QUANT012", "four-bit-rows-in-plain-pipelines", kind="compile",
     applies=lambda c: c.narrow_a & ~c.grouped,
     says=["{pipeline} does not widen an int4 A: {dtype}",
-          "an int4 A is not transposed on its way to LDS: layout {layout}",
-          ("{pipeline} stores {vector_a} elements of an int4 A in LDS at once, of which 16 bytes hold "
-           "32: layout {layout}")],
+          "an int4 A is not transposed on its way to LDS: layout {layout}"],
     source=["ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_mem.hpp: operator() for single inputs (the function of B takes A's type)",
             "ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_comp_v5_default_policy.hpp: GetBlockGemm (ADataType)",
             f"core/container/thread_buffer.hpp: get_as static_assert {BOTH}",
-            "core/tensor/buffer_view.hpp: buffer_view<address_space_enum::lds>::set_raw static_assert on int8_t",
             f"ops/gemm/block/block_gemm_areg_breg_creg_v1.hpp: operator() static_assert on ABlockTensor {BOTH}"],
     accepts=[{**ROWCOL, "dtype": "i4_fp8"}],
     rejects=[{**ROWCOL, "dtype": "i4_fp8", "pipeline": "mem", "@ck": "2025.11"},
              {**ROWCOL, "dtype": "i4_fp8", "pipeline": "compv5", "@ck": "2026.06"},
              {**ROWCOL, "dtype": "i4_fp8", "layout": "crr"},
-             {**ROWCOL, "dtype": "i4_fp8", "layout": "ccr", "pipeline": "basic_v1", "@ck": "2025.11"},
-             {**_READ_TURNED, "tile_k": 256, "@ck": "2025.11"}],
+             {**ROWCOL, "dtype": "i4_fp8", "layout": "ccr", "pipeline": "basic_v1", "@ck": "2025.11"}],
 )  # fmt: skip
 def plain_pipeline_widens_a(c: QuantQuantities) -> BoolExpr:
     """Without groups an int4 A is used with compv3 or basic_v1, and has K contiguous.
 
     Why: mem converts B with a function of A's type, compv5 multiplies the types as they are, and
     the transposition in registers counts an element to a byte. Since 2026.06 mem has a function
-    for each operand. Reads of LDS that transpose take what is there (QUANT045), of stores of 16
-    bytes or fewer.
+    for each operand. Where reads of LDS transpose, QUANT045 and QUANT046 speak of it.
 
     Fix: use compv3 and a layout that begins with r.
     """
     later = c.since("2026.06")
     plain = c.pipeline != "compv5" if later else ~c.pipeline.isin("mem", "compv5")
     turning = c.pipeline.isin("basic_v1", "compv3", *(("mem",) if later else ()))
-    turned = c.a_transposed & turning
-    return all_of(plain, ~(turned & c.a_shuffled), ~turned | c.a_shuffled | (c.vector_a <= 32))
+    return all_of(plain, ~(c.a_shuffled & turning))
 
 
 @rule(
-    "QUANT045", "four-bit-rows-read-as-bytes", kind="wrong-result", until="2026.06",
-    applies=lambda c: c.narrow_a & ~c.grouped,
-    says=("{arch} transposes A as it is read from LDS, by bytes, of which each holds two elements of "
-          "{dtype}: layout {layout}"),
-    source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: is_a_load_tr (run)",
+    "QUANT045", "four-bits-read-as-bytes", kind="wrong-result", until="2026.06",
+    applies=lambda c: (c.narrow_a | c.narrow_b) & ~c.grouped,
+    says=[("{arch} transposes A as it is read from LDS, by bytes, of which each holds two elements of "
+           "{dtype}: layout {layout}"),
+          ("{arch} transposes B as it is read from LDS, by bytes, of which each holds two elements of "
+           "{dtype}: layout {layout}")],
+    source=["ops/gemm/pipeline/gemm_universal_pipeline_ag_bg_cr_policy.hpp: is_a_load_tr, is_b_load_tr (run)",
             "core/tensor/load_tile_transpose.hpp: DefaultTranspose"],
-    accepts=[{**_READ_TURNED, "layout": "rcr"}], rejects=[_READ_TURNED],
+    accepts=[{**_READ_TURNED, "layout": "rcr"}, {**_READ_TURNED, "dtype": "fp8_i4", "layout": "ccr"}],
+    rejects=[_READ_TURNED, {**_READ_TURNED, "dtype": "fp8_i4", "layout": "rrr"}],
 )  # fmt: skip
-def narrow_rows_are_read_as_they_lie(c: QuantQuantities) -> BoolExpr:
-    """Where LDS reads transpose, an int4 A has K contiguous.
+def narrow_operands_are_read_as_they_lie(c: QuantQuantities) -> BoolExpr:
+    """Where LDS reads transpose, int4 operands have K contiguous.
 
-    Why: the reads transpose single bytes of the type that is multiplied, and a byte of A holds two
-    neighbours along M. Since 2026.06 an int4 A is left to the registers (QUANT012).
+    Why: the reads transpose single bytes of the type that is multiplied, and a byte holds two
+    neighbours along M or N. Since 2026.06 int4 operands are left to the registers (QUANT012,
+    GEMM031).
 
-    Fix: use a layout that begins with r.
+    Fix: use layout rcr.
     """
-    return ~c.a_transposed | c.a_shuffled
+    return all_of(~(c.narrow_a & c.a_read_turned), ~(c.narrow_b & c.b_read_turned))
+
+
+@rule(
+    "QUANT046", "four-bits-stored-in-sixty-fours", kind="compile", until="2026.06",
+    applies=lambda c: (c.narrow_a | c.narrow_b) & ~c.grouped,
+    says=["{vector_a} elements of an int4 A are stored in LDS at once, expected 32 at most: layout {layout}",
+          "{vector_b} elements of an int4 B are stored in LDS at once, expected 32 at most: layout {layout}"],
+    source="core/tensor/buffer_view.hpp: buffer_view<address_space_enum::lds>::set_raw static_assert on int8_t",
+    accepts=[_READ_TURNED], rejects=[{**_READ_TURNED, "tile_k": 256},
+                                     {**_READ_TURNED, "tile_k": 256, "dtype": "fp8_i4", "layout": "rrr"}],
+)  # fmt: skip
+def narrow_stores_fit(c: QuantQuantities) -> BoolExpr:
+    """Where LDS reads transpose, int4 operands that are transposed are loaded 32 at once at most.
+
+    Why: they are stored in LDS as they were loaded, and no store has more than 16 bytes.
+
+    Fix: use layout rcr.
+    """
+    a, b = c.narrow_a & c.a_read_turned, c.narrow_b & c.b_read_turned
+    return all_of(~a | (c.vector_a <= 32), ~b | (c.vector_b <= 32))
 
 
 @rule(

@@ -68,6 +68,16 @@ class QuantQuantities(Gemm):
         """True where B has 4 bits, two elements to a byte."""
         return self.dtype.isin(*w.NARROW_B)
 
+    @cached_property
+    def a_read_turned(self) -> BoolExpr:
+        """True where A is transposed as it is read from LDS."""
+        return self.a_transposed & ~self.a_shuffled
+
+    @cached_property
+    def b_read_turned(self) -> BoolExpr:
+        """True where B is transposed as it is read from LDS."""
+        return self.b_transposed & ~self.b_shuffled
+
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
         """Each product of warp tiles over a group has sums of its own, and waits for a scale.

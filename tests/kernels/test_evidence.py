@@ -208,3 +208,10 @@ def test_rules_that_the_compiler_settled_are_confirmed_there() -> None:
     ):
         for code in codes:
             assert stands(code, gpu, variant=variant).startswith("confirmed: compiler"), code
+
+
+def test_a_file_without_runs_is_one_of_evidence(tmp_path: Path) -> None:
+    """It was refused as somebody else's, so that a script could not write its runs again."""
+    file = tmp_path / "evidence.toml"
+    file.write_text(evidence.text([]), encoding="utf-8")
+    assert evidence.read(file) == []
