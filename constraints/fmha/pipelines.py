@@ -101,13 +101,13 @@ def rows_of_k_are_covered(c: AttentionQuantities) -> BoolExpr:
     "FMHA026", "step-of-k-below-a-turn", kind="compile", applies=_covered,
     says=("K's step has fewer rows than the waves load at once: tile_n0 = {tile_n0}, "
           "tile_k1 = {tile_k1}, {threads * k_vector=}"),
-    source=f"{_POLICY}: MakeKLdsStoreBlockDescriptor, MakeKLdsLoadBlockDescriptor (NumIssues = 0 is no length)",
+    source=f"{_POLICY}: MakeKLdsStoreBlockDescriptor, MakeKLdsLoadBlockDescriptor (lengths of NumIssues = 0)",
     accepts=[ASYNC], rejects=[{**ASYNC, "tile_k1": 16, "arch": "gfx950", "tile_n0": 64}],
 )  # fmt: skip
 def rows_of_k_are_a_turn(c: AttentionQuantities) -> BoolExpr:
     """K's step has as many rows as the waves load at once, or more (qr_async).
 
-    Why: else they are loaded in no turn at all, which is no length of a descriptor.
+    Why: else there are 0 turns, and a descriptor cannot have a length of 0.
 
     Fix: use fewer waves or a larger tile_n0.
     """
