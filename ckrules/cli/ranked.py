@@ -14,7 +14,8 @@ from ckrules.cli.formats import Forms, output_options
 from ckrules.cli.once import option
 from ckrules.cli.options import F, gathered, limit_option, quiet_option, rule_options
 from ckrules.cli.output import text_output
-from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import distinct_option, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.kernels.books import Books
 from ckrules.support.errors import CkrulesError, UsageError

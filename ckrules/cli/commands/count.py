@@ -8,7 +8,8 @@ from ckrules.cli.counts import FORMS, WHY, whole_or_part, write_counts
 from ckrules.cli.formats import output_options
 from ckrules.cli.once import option
 from ckrules.cli.options import Shard, Words, known_columns
-from ckrules.cli.request import Request, distinct_option, file_argument, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note, waiting
 from ckrules.output.counts import Group, grouped
 

@@ -13,7 +13,8 @@ from ckrules.cli.answers import Writer, answer_options, configurations, timeout_
 from ckrules.cli.legality import illegal
 from ckrules.cli.once import option
 from ckrules.cli.options import once_each
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError, unknown
 from ckrules.support.tables import count

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ckrules.cli.answers import Writer, answer_options, name_or_text
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request
 from ckrules.cli.sides import side_of
+from ckrules.cli.space_options import space_options
 from ckrules.cli.terminal import progress, waiting
 from ckrules.support.tables import count
 

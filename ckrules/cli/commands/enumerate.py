@@ -25,7 +25,8 @@ from ckrules.cli.legality import illegal
 from ckrules.cli.once import option
 from ckrules.cli.options import Shard, limit_option, quiet_option
 from ckrules.cli.removed import lines
-from ckrules.cli.request import Request, distinct_option, file_argument, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import distinct_option, file_argument, space_options
 from ckrules.cli.terminal import is_terminal, note, waiting
 from ckrules.support.errors import UndecidedError, UsageError
 from ckrules.support.tables import count

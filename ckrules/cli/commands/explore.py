@@ -9,7 +9,8 @@ import click
 
 from ckrules.cli.interrupts import ended_by_request
 from ckrules.cli.once import option
-from ckrules.cli.request import Request, distinct_option, file_argument, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
 

@@ -10,7 +10,8 @@ import click
 from ckrules.cli.answers import Writer, answer_options, source_lines, timeout_option
 from ckrules.cli.once import option
 from ckrules.cli.options import Words
-from ckrules.cli.request import Request, file_argument, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import file_argument, space_options
 from ckrules.cli.terminal import note, progress
 from ckrules.engine.expr import ENUM
 from ckrules.engine.expr.variables import Role, domain_of

@@ -14,7 +14,8 @@ from ckrules.cli.formats import output_options
 from ckrules.cli.once import option
 from ckrules.cli.options import limit_option
 from ckrules.cli.output import text_output
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import space_options
 from ckrules.cli.terminal import note, waiting
 from ckrules.support.errors import UsageError
 from ckrules.support.visible import json_text, visible

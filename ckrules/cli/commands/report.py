@@ -13,7 +13,8 @@ from ckrules.cli.once import option
 from ckrules.cli.options import quiet_option
 from ckrules.cli.output import text_output
 from ckrules.cli.ranked import model_option, product_option
-from ckrules.cli.request import Request, distinct_option, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import distinct_option, space_options
 from ckrules.cli.terminal import note, progress, waiting
 from ckrules.support.errors import UsageError, unknown
 

@@ -21,7 +21,8 @@ from ckrules.cli.emit import (
 from ckrules.cli.once import option
 from ckrules.cli.options import limit_option, quiet_option
 from ckrules.cli.removed import number
-from ckrules.cli.request import Request, distinct_option, file_argument, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import distinct_option, file_argument, space_options
 from ckrules.cli.terminal import note, waiting
 from ckrules.support.errors import UsageError
 from ckrules.support.tables import count

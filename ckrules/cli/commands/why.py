@@ -18,7 +18,8 @@ from ckrules.cli.answers import (
     timeout_option,
 )
 from ckrules.cli.once import option
-from ckrules.cli.request import Request, space_options
+from ckrules.cli.request import Request
+from ckrules.cli.space_options import space_options
 from ckrules.cli.terminal import PATIENCE, progress, waiting
 from ckrules.readers.space_file import is_space
 from ckrules.support.errors import UsageError
