@@ -9,7 +9,7 @@ from typing import Any
 
 from ckrules import arch as gpu_facts
 from ckrules.arch import Gpu
-from ckrules.certify.draws import beyond, draw, shares
+from ckrules.certify.draws import draw, shares
 from ckrules.certify.probe import exists, fields
 from ckrules.certify.recording import points_id
 from ckrules.certify.sampling import Sampler, mixed
@@ -109,13 +109,8 @@ class CertifyChoice:
         judged = fields(book.example({}))
         points: list[dict[str, Any]] = []
         for fixed, share in shares(self.every_variant, self.gpu.name, self.count):
-            if not self.alone:
-                points += mixed(Sampler(book, fixed, self.seed, self.where, judged), share)
-                continue
-            shown = {*judged, *fixed}
-            asked = [r for r in book.rules if r.kind == "compile" and r.severity == "error"]
-            targets = [r for r in asked if r.condition.support <= shown]
-            points += beyond(book, targets, fixed, share, self.seed, self.where)[1]
+            sampler = Sampler(book, fixed, self.seed, self.where, judged)
+            points += sampler.single(share) if self.alone else mixed(sampler, share)
         if not points:
             raise UsageError("no configuration to draw that breaks a single rule")
         return points

@@ -93,7 +93,7 @@ def draw(
     every = list(book.rules)
     wanted = round(n * broken)
     targets = [r for r in every if r.kind in kinds and r.severity == "error"]
-    found.alone, against = beyond(
+    found.alone, against = breaking_one(
         book, targets, fixed, wanted, seed, where, usable=usable or _named, dice=dice
     )
     legal = book.space_of(every, fixed).where(*where)
@@ -105,7 +105,7 @@ def draw(
     return found
 
 
-def beyond(
+def breaking_one(
     book: RuleBook,
     targets: Iterable[Rule],
     fixed: Mapping[str, Sequence[Value]],

@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ckrules.certify.draws import nothing_to_draw
+from ckrules.certify.draws import breaking_one, nothing_to_draw
 from ckrules.certify.sizes import kind_by_kind, tells_kinds
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.expr import BOOL, ENUM, INT, Value
@@ -92,6 +92,10 @@ class Sampler:
             raise nothing_to_draw(space, self.fixed, self.where)
         rows = kind_by_kind(drawn, self._strata, self.book, self.random, _POWER)
         return list(itertools.islice(rows, n))
+
+    def single(self, n: int) -> list[Point]:
+        """Points that break one judged rule and meet all others, rule by rule in turn."""
+        return breaking_one(self.book, self.rules, self.fixed, n, self.seed, self.where)[1]
 
     def broken(self, point: Mapping[str, Value]) -> list[int]:
         """The numbers of the judged rules that a point breaks."""

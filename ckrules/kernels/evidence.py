@@ -228,9 +228,8 @@ def entries(path: Path, name: str, made: Callable[[Mapping[str, Any]], T], what:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     try:
         found = parse(text)
-        if text.strip() not in ("", _HEAD.strip()) and [*found] != [
-            name
-        ]:  # somebody else's: it would be replaced
+        without = text.strip() in ("", _HEAD.strip())
+        if not without and [*found] != [name]:  # somebody else's: it would be replaced
             raise ValueError(f"expected [[{name}]] and nothing else")
         return [made(table) for table in found.get(name, [])]
     except TomlTextError as error:
