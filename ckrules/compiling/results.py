@@ -132,6 +132,18 @@ class Results(DatabaseTable):
         """
         self.store({name: getattr(result, name) for name in COLUMNS})
 
+    def take(self, other: Path) -> None:
+        """Stores what another database knows later of artifacts, or alone.
+
+        Raises:
+            ResultsError: For a file that is damaged, or if this one cannot be written.
+        """
+        finished = {tuple(row[n] for n in self.IDENTITY): row["finished"] for row in self.records()}
+        with Results(other, reading=True) as rows:
+            for row in rows.records():
+                if row["finished"] > finished.get(tuple(row[n] for n in self.IDENTITY), 0.0):
+                    self.store(row)
+
     def known(self) -> dict[tuple[str, ...], KnownArtifact]:
         """What is known of every artifact, by name, GPU, artifact and release."""
         columns = (*self.IDENTITY, *KnownArtifact._fields)
