@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ckrules.kernels.parts import Problem
 
 
+MADE_AGAIN = "generated again after it was built: run ckrules build"
+
+
 @dataclass(frozen=True)
 class RunChoice:
     """Which kernels run on which problems, how often, and where results go."""
@@ -100,6 +103,9 @@ def say_left_out(session: ValidationSession) -> None:
     if session.absent:
         first = session.absent[0]
         note(f"{_counted(session.absent)} left out; {first.name}: {first.missing}")
+    if session.stale:
+        many = _counted(session.stale)
+        note(f"{many} left out; {session.stale[0].name}: {MADE_AGAIN}")
     if session.elsewhere:
         archs = sorted({k.arch for k in session.elsewhere})
         note(f"{_counted(session.elsewhere)} for other GPUs: {', '.join(archs)}")

@@ -68,6 +68,8 @@ class Result:
     artifact_bytes: int | None = None
     artifact_digest: str | None = None
     """What the artifact was: its size and `digest`."""
+    sources_digest: str | None = None
+    """What it was compiled from: `ckrules.compiling.sources.sources_digest`."""
 
 
 class KnownArtifact(NamedTuple):
@@ -78,6 +80,7 @@ class KnownArtifact(NamedTuple):
     error_class: str | None
     artifact_bytes: int | None
     artifact_digest: str | None
+    sources_digest: str | None
 
     def is_artifact(self, path: Path) -> bool:
         """Whether a file is what the build made."""
