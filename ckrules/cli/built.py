@@ -38,11 +38,14 @@ class RunChoice:
     database: str | None
 
 
+_FILES = "Problems in CSV, JSON Lines or one a line. Repeatable."
+
+
 def problem_options(help_of_one: str) -> tuple[Callable[[F], F], ...]:
     """``--problem`` and ``--problems``, given to the command as ``lines`` and ``files``."""
     return (
         option("--problem", "lines", multiple=True, metavar="PROBLEM", help=help_of_one),
-        option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable."),
+        option("--problems", "files", multiple=True, metavar="FILE|-", help=_FILES),
     )
 
 
