@@ -123,9 +123,10 @@ class Generator:
                 f"{self.out}: kernels of an earlier run are there, and these are for "
                 f"{' and '.join(sorted(by_arch))}, a folder each: choose another folder"
             )
-        for arch in sorted(by_arch):
-            folder = self.out / arch if len(by_arch) > 1 else self.out
-            self._folder(folder, list(by_arch[arch].values()), report, progress)
+        folders = {a: self.out / a if len(by_arch) > 1 else self.out for a in sorted(by_arch)}
+        trees = {a: self._tree(f, [k for k, _ in by_arch[a].values()]) for a, f in folders.items()}
+        for arch, tree in trees.items():
+            self._folder(tree, list(by_arch[arch].values()), report, progress)
 
     def _maker(self, family: Family) -> _Maker:
         if family.name not in self._makers:
@@ -145,18 +146,30 @@ class Generator:
                 f"{self.books.ck}: choose another folder"
             )
 
+    def _tree(self, folder: Path, kernels: list[KernelModel]) -> Tree:
+        """The folder to write to; what is to stay as it is there is refused before any writing."""
+        self._same_version(folder)
+        tree = Tree(folder, own=(folder / MANIFEST).is_file())
+        if not tree.own and folder.is_dir():
+            for path, text in self._project(kernels):
+                tree.check(path, text)
+            for k in kernels:
+                for path, _ in generation_of(k.family).files(k):
+                    tree.check(path)
+            tree.check(MANIFEST)
+        return tree
+
     def _folder(
         self,
-        folder: Path,
+        tree: Tree,
         members: list[tuple[KernelModel, bool]],
         report: GenerationReport,
         progress: Callable[[int], None] | None,
     ) -> None:
-        self._same_version(folder)
-        tree = Tree(folder, own=(folder / MANIFEST).is_file())
         kernels = [k for k, _ in members]
         gpu = self.books.gpu(kernels[0].arch)
-        self._project(tree, kernels, gpu)  # first: others may have a Makefile there
+        for path, text in self._project(kernels):
+            tree.put(path, text)
         for k in kernels:
             for path, text in kernel_files(k, self.stamp):
                 tree.put(path, text)
@@ -172,22 +185,23 @@ class Generator:
                 report.seconds += seconds
         report.written += tree.written
         report.unchanged += tree.unchanged
-        report.folders.append(folder)
+        report.folders.append(tree.root)
 
-    def _project(self, tree: Tree, kernels: list[KernelModel], gpu: Gpu | TargetGpu) -> None:
-        """Writes the files that cover a folder, those for HIP where it builds for such a GPU."""
+    def _project(self, kernels: list[KernelModel]) -> Iterator[tuple[str, str]]:
+        """Path and text of what covers a folder, those for HIP where it builds for such a GPU."""
+        gpu = self.books.gpu(kernels[0].arch)
         if isinstance(gpu, TargetGpu):
-            for path, text in project.covering(kernels, {"stamp": self.stamp, "arch": gpu.name}):
-                tree.put(path, text)
+            yield from project.covering(kernels, {"stamp": self.stamp, "arch": gpu.name})
             return
-        for path, text in project.files(kernels, self.stamp, gpu):
-            tree.put(path, text)
+        yield from project.files(kernels, self.stamp, gpu)
         if self.ninja is not False:
             try:
-                tree.put("build.ninja", project.ninja_file(kernels, self.stamp, gpu))
-            except UsageError:
+                text = project.ninja_file(kernels, self.stamp, gpu)
+            except UsageError:  # the package is not installed
                 if self.ninja:
                     raise
+                return
+            yield "build.ninja", text
 
 
 class _Maker:

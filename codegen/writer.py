@@ -26,6 +26,22 @@ class Tree:
     unchanged: int = 0
     _folders: set[Path] = field(default_factory=set, repr=False)
 
+    def check(self, relative: str, text: str | None = None) -> None:
+        """Complains of a file that is there, does not hold the text, and is somebody else's.
+
+        Raises:
+            UsageError: If ckrules did not write it, and no run of it has filled the folder.
+        """
+        path = self.root / relative
+        try:
+            if self.own or not path.exists() or _stamped(path):
+                return
+            if text is None or not files.holds(path, text.encode()):
+                advice = "move it away, or choose another folder"
+                raise UsageError(f"{path}: ckrules did not write it: {advice}")
+        except OSError as error:
+            raise UsageError(f"{path}: cannot write: {error.strerror or error}") from None
+
     def put(self, relative: str, text: str) -> bool:
         """Writes a file unless it holds this text already; true if it was written.
 
@@ -38,9 +54,7 @@ class Tree:
             if files.holds(path, data):
                 self.unchanged += 1
                 return False
-            if not self.own and path.exists() and not _stamped(path):
-                advice = "move it away, or choose another folder"
-                raise UsageError(f"{path}: ckrules did not write it: {advice}")
+            self.check(relative, text)
             if path.parent not in self._folders:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._folders.add(path.parent)

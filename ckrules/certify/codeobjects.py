@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from ckrules.compiling.failures import REFUSALS, classify
 from ckrules.compiling.toolchain import Toolchain, find_disassembler
 from ckrules.engine.expr import Value
 from ckrules.support import files
+from ckrules.support.scratch import ScratchFolder
 
 Point = Mapping[str, Value]
 _UNIT, _RESULT = "probe.cpp", "probe.hsaco"
@@ -84,7 +84,7 @@ class CodeObjects:
         Raises:
             CompilerError: If the compiler failed in a way that says nothing about the kernel.
         """
-        with tempfile.TemporaryDirectory(prefix="ckrules-code-") as name:
+        with ScratchFolder() as name:
             folder = Path(name)
             (folder / "runtime").mkdir()
             files.put(folder / "runtime/ckrules_device.h", self._runtime)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from ckrules.engine.covering import PairCoverage
 from ckrules.kernels.config import Config
 from ckrules.kernels.parts import Point
 from ckrules.support.errors import UsageError
+from ckrules.support.scratch import ScratchFolder
 
 
 @dataclass
@@ -163,5 +163,5 @@ def _folder(keep: str | None) -> Iterator[Path]:
     if keep is not None:
         yield Path(keep)
         return
-    with tempfile.TemporaryDirectory(prefix="ckrules-numerics-") as name:
+    with ScratchFolder() as name:
         yield Path(name) / "kernels"

@@ -7,7 +7,6 @@ results are not judged.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from ckrules.compiling.precompiled import Precompiled
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.support import files
 from ckrules.support.errors import CkrulesError, UsageError
+from ckrules.support.scratch import ScratchFolder
 
 _UNIT = "probe.cpp"
 """Fixed, so that diagnostics of the probe's own lines read the same every time."""
@@ -110,7 +110,7 @@ class CompilerOracle:
     def _run(self, source: str, timeout: float) -> tuple[str | None, float]:
         """The first error and the seconds of one compilation."""
         kind = self.tools.kind
-        with tempfile.TemporaryDirectory(prefix="ckrules-oracle-") as folder:
+        with ScratchFolder() as folder:
             files.put(Path(folder) / _UNIT, source)
             start = time.perf_counter()
             head = [line for line in source.splitlines() if line.startswith("#")]

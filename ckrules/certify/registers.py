@@ -13,7 +13,6 @@ import itertools
 import math
 import os
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
@@ -37,6 +36,7 @@ from ckrules.kernels.config import Config
 from ckrules.kernels.families import family_of
 from ckrules.support import files, opening
 from ckrules.support.errors import UsageError
+from ckrules.support.scratch import ScratchFolder
 
 Point = Mapping[str, Value]
 
@@ -245,7 +245,7 @@ class RegisterCompiler:
             main = main_entry(config, self.books)
         except UsageError:  # rules go further than the templates, such as for experts
             return Allocation(UNWRITTEN)
-        with tempfile.TemporaryDirectory(prefix="ckrules-registers-") as name:
+        with ScratchFolder() as name:
             Generator(self.books, Path(name), ninja=False).run([config])
             session = BuildSession(Path(name), self.options)
             ((_, task),) = session.tasks()

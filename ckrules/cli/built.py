@@ -14,11 +14,14 @@ from ckrules.cli.terminal import note
 from ckrules.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ckrules.compiling.folder import ManifestEntry
     from ckrules.device.session import ValidationSession
     from ckrules.kernels.parts import Problem
+
+
+MADE_AGAIN = "generated again after it was built: run ckrules build"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,17 @@ class RunChoice:
     database: str | None
 
 
+_FILES = "Problems in CSV, JSON Lines or one a line. Repeatable."
+
+
+def problem_options(help_of_one: str) -> tuple[Callable[[F], F], ...]:
+    """``--problem`` and ``--problems``, given to the command as ``lines`` and ``files``."""
+    return (
+        option("--problem", "lines", multiple=True, metavar="PROBLEM", help=help_of_one),
+        option("--problems", "files", multiple=True, metavar="FILE|-", help=_FILES),
+    )
+
+
 def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[[F], F]:
     """The kernels, problems, limits and results of a command, given to it as one `RunChoice`.
 
@@ -49,8 +63,7 @@ def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[
         "runs",
         RunChoice,
         click.argument("where", nargs=-1, required=True, metavar=metavar),
-        option("--problem", "lines", multiple=True, metavar="PROBLEM", help="Repeatable."),
-        option("--problems", "files", multiple=True, metavar="FILE|-", help="Repeatable."),
+        *problem_options("Repeatable."),
         option("--dir", "home", metavar="DIR", help="Folder of kernels given by name."),
         option(
             "--timeout", default=60.0, type=Seconds(), help="Limit for a kernel's step [60]."
@@ -68,9 +81,9 @@ def run_options(metavar: str, warmup: int, repeat: int, least: int) -> Callable[
 
 
 def problems_asked(
-    kernels: Sequence[ManifestEntry], lines: tuple[str, ...], files: tuple[str, ...]
+    variants: Iterable[str], lines: tuple[str, ...], files: tuple[str, ...]
 ) -> list[Problem] | None:
-    """The problems given, as the kernels' families read them, each once; None if none are.
+    """The problems given, as kernels of these variants read them, each once; None if none are.
 
     Raises:
         UsageError: For a problem that nobody understands, or files without any.
@@ -79,7 +92,7 @@ def problems_asked(
 
     if not lines and not files:
         return None
-    kinds = problem_files.kinds(str(k.config["variant"]) for k in kernels)
+    kinds = problem_files.kinds(variants)
     found = [problem for line in lines for problem in problem_files.parse(line, kinds)]
     for file in files:
         found += problem_files.read(file, kinds)
@@ -93,6 +106,9 @@ def say_left_out(session: ValidationSession) -> None:
     if session.absent:
         first = session.absent[0]
         note(f"{_counted(session.absent)} left out; {first.name}: {first.missing}")
+    if session.stale:
+        many = _counted(session.stale)
+        note(f"{many} left out; {session.stale[0].name}: {MADE_AGAIN}")
     if session.elsewhere:
         archs = sorted({k.arch for k in session.elsewhere})
         note(f"{_counted(session.elsewhere)} for other GPUs: {', '.join(archs)}")

@@ -109,11 +109,13 @@ class Interrupts:
 
 @contextmanager
 def ended_by_request() -> Iterator[None]:
-    """A work that goes on until somebody asks it to end, as it is meant to be."""
+    """A work that goes on until Ctrl-C, as it is meant to be; other signals interrupt it."""
     try:
         yield
     except KeyboardInterrupt as error:
         if isinstance(error, Ended):
+            if error.number != signal.SIGINT:
+                raise
             error.asked.obeyed()
 
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.cli.device_options import options_of
 from ckrules.cli.output import text_output
-from ckrules.cli.ranked import RankingChoice, name, named_object
+from ckrules.cli.ranked import RankingChoice, Shown, name, named_object, rendered
 from ckrules.cli.terminal import note, progress
 from ckrules.support.errors import UsageError
-from ckrules.support.tables import aligned
-from ckrules.support.visible import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from ckrules.device.interface import DeviceInfo
+    from ckrules.kernels.parts import Problem
     from ckrules.ranking.search import Search
     from ckrules.ranking.surrogate import MeasuredRanking, Tried
 
@@ -63,41 +63,61 @@ def asked(
     return MeasureOptions(device, options_of(words), Path(home), measure or _USUAL)
 
 
-def run(search: Search, asked: MeasureOptions, choice: RankingChoice, seconds: float | None) -> int:
+def run(
+    searches: Iterable[Search], asked: MeasureOptions, choice: RankingChoice, seconds: float | None
+) -> int:
     """Searches, measures and shows; returns the exit code."""
-    from ckrules.compiling.database import FILE
     from ckrules.device import measure_loop, pool, registry
+
+    registry.check(asked.device)
+    found = pool.discover(asked.device)
+    shown, codes = [], []
+    for search in searches:
+        candidates, problem = search.candidates, search.candidates.problem
+        devices = [d for d in found.devices if d.arch in ("", candidates.arch)]
+        if not devices:
+            there = ", ".join(sorted({d.arch for d in found.devices})) or found.reason()
+            note(f"no {candidates.arch} for --device {asked.device}: {there}")
+            return 3
+        if not candidates.space.count():
+            note(f"no kernel accepts {problem}")
+            codes.append(3)
+            continue
+        measure_loop.need_clock(asked.device, devices)
+        answer = _measured(search, asked, devices, choice.draw, seconds)
+        shown.append(_shown(problem, answer.tried[: choice.shown]))
+        codes.append(0 if any(t.microseconds is not None for t in answer.tried) else 1)
+        if not choice.quiet:
+            note(_said(answer) + (f"; {problem}" if choice.several else ""))
+    if shown:
+        with text_output(choice.output) as stream:
+            stream.write(rendered(shown, _HEAD, choice.form, several=choice.several))
+    return max(codes)
+
+
+def _measured(
+    search: Search,
+    asked: MeasureOptions,
+    devices: Sequence[DeviceInfo],
+    draw: int,
+    seconds: float | None,
+) -> MeasuredRanking:
+    from ckrules.compiling.database import FILE
+    from ckrules.device import measure_loop
     from ckrules.device.session import RunOptions
     from ckrules.device.store import Runs
     from ckrules.ranking.surrogate import MeasuredSearch
 
-    candidates = search.candidates
-    registry.check(asked.device)
-    found = pool.discover(asked.device)
-    devices = [d for d in found.devices if d.arch in ("", candidates.arch)]
-    if not devices:
-        there = ", ".join(sorted({d.arch for d in found.devices})) or found.reason()
-        note(f"no {candidates.arch} for --device {asked.device}: {there}")
-        return 3
-    if not candidates.space.count():
-        note(f"no kernel accepts {candidates.problem}")
-        return 3
-    measure_loop.need_clock(asked.device, devices)
     _make(asked.home)
+    candidates = search.candidates
     options = RunOptions(asked.device, warmup=5, repeat=20, device_options=asked.options)
     with Runs(asked.home / FILE) as runs, progress("kernels", asked.measure) as bar:
         shop = measure_loop.Workshop(
             asked.home, candidates.books, candidates.problem, devices, options, runs,
             measure_loop.builder_of(candidates.variant),
         )  # fmt: skip
-        answer = MeasuredSearch(search, shop).run(
-            asked.measure, choice.draw, seconds, lambda _: bar.advance(1)
-        )
-    with text_output(choice.output) as stream:
-        stream.write(_render(answer.tried[: choice.shown], choice.form))
-    if not choice.quiet:
-        note(_said(answer))
-    return 0 if any(t.microseconds is not None for t in answer.tried) else 1
+        measured = MeasuredSearch(search, shop)
+        return measured.run(asked.measure, draw, seconds, lambda _: bar.advance(1))
 
 
 def _make(home: Path) -> None:
@@ -116,20 +136,17 @@ def _said(answer: MeasuredRanking) -> str:
     return f"{text}; ended: {answer.ended}"
 
 
-def _render(tried: Sequence[Tried], form: str) -> str:
-    if form == "json":
-        return json_text({"kernels": [_object(t) for t in tried]}, indent=2) + "\n"
-    if form == "jsonl":
-        return "".join(json_text(_object(t)) + "\n" for t in tried)
+_HEAD = ("us", "predicted", "TFLOPS", "kernel")
+
+
+def _shown(problem: Problem, tried: Sequence[Tried]) -> Shown:
     timed = [t for t in tried if t.microseconds is not None]
-    if form == "names":
-        return "".join(name(t.ranked) + "\n" for t in timed)
-    rows = [["us", "predicted", "TFLOPS", "kernel"]]
+    rows = []
     for t in timed:
         us = t.microseconds or 0.0
         tflops = t.ranked.figures["tflops"] * t.ranked.microseconds / us
         rows.append([f"{us:.1f}", f"{t.ranked.microseconds:.1f}", f"{tflops:.1f}", name(t.ranked)])
-    return aligned(rows, right={0, 1, 2}) if timed else ""
+    return Shown(problem, [r[-1] for r in rows], rows, [_object(t) for t in tried], {})
 
 
 def _object(t: Tried) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ckrules.cli.built import problem_options, problems_asked
 from ckrules.cli.counts import WHY
 from ckrules.cli.formats import Forms, output_options
 from ckrules.cli.once import option
@@ -37,12 +38,37 @@ product_option = option(
 FORMS: Forms = {"table": (".txt",), "json": (".json",), "jsonl": (".jsonl",), "names": ()}
 
 
+class Answer(NamedTuple):
+    """The kernels of one problem, and what is said of them."""
+
+    problem: Any
+    ranking: Ranking
+    looked: str
+    """How many were looked at and how, for one problem."""
+    how: str
+    """What of it is said of several problems together."""
+    refused: str
+    """What is said where no kernel is left."""
+
+
+class Shown(NamedTuple):
+    """The kernels of one problem as outputs have them."""
+
+    problem: Any
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    objects: Sequence[Mapping[str, Any]]
+    said: Mapping[str, Any]
+    """What JSON has beside them."""
+
+
 @dataclass(frozen=True)
 class RankingChoice:
-    """What the commands that rank kernels are asked: of which, on which problem, shown how."""
+    """What the commands that rank kernels are asked: of which, on which problems, shown how."""
 
     request: Request
-    line: str
+    lines: tuple[str, ...]
+    files: tuple[str, ...]
     model: str | None
     product: str | None
     draw: int
@@ -72,11 +98,24 @@ class RankingChoice:
 
         return Ranker(chosen(self.model))
 
-    def problem(self, variants: Iterable[Any]) -> Any:
-        """The problem, as kernels of these variants read it."""
-        from ckrules.kernels import problem_files
+    @property
+    def several(self) -> bool:
+        """Whether outputs name the problems, of which a file may have one."""
+        return bool(self.files) or len(self.lines) > 1
 
-        return problem_files.parse(self.line, problem_files.kinds(map(str, variants)))[0]
+    def problems(self, variants: Iterable[Any]) -> list[Any]:
+        """The problems, as kernels of these variants read them, each once.
+
+        Raises:
+            UsageError: If none is given, or one cannot be read.
+        """
+        found = problems_asked(map(str, variants), self.lines, self.files)
+        if found is None:
+            raise UsageError("on which problem? give --problem N=8,C=256,… or --problems FILE")
+        first: dict[str, Any] = {}  # of one that kernels of several kinds compute
+        for problem in found:
+            first.setdefault(str(problem), problem)
+        return list(first.values())
 
     def none(self, refused: str) -> str:
         """What is said where there is no kernel: none is selected, or those are refused."""
@@ -85,16 +124,29 @@ class RankingChoice:
             return f"no kernel is listed: {self.request.title()}"
         return refused if listing is not None or self.request.region.space.count() else WHY
 
-    def show(self, ranking: Ranking, summary: str, *notes: str) -> int:
+    def show(self, answers: Sequence[Answer], *notes: str) -> int:
         """Writes the kernels and says how they were found; the exit code."""
+        found = [a for a in answers if a.ranking.kernels]
+        for text in dict.fromkeys(a.refused for a in answers if not a.ranking.kernels):
+            note(text)
+        if not found:
+            return 3
         with text_output(self.output) as stream:
-            stream.write(render(ranking, self.form, explain=self.explain))
+            shown = [_shown(a.problem, a.ranking) for a in answers]
+            stream.write(rendered(shown, _HEAD, self.form, several=self.several))
+            if self.explain and self.form == "table":
+                stream.write("".join(_explained(a, self.several) for a in found))
         if not self.quiet:
-            unknown = (f"never measured: {a} (assumed: {b})" for a, b in ranking.assumed.items())
-            for text in (summary, *notes, mixed(ranking.kernels), *unknown):
-                if text:
-                    note(text)
-        return 0
+            told = [found[0].looked, *notes]
+            if self.several:
+                how = "; ".join(dict.fromkeys(a.how for a in found))
+                told[0] = f"kernels for {len(found):,} of {count(len(answers), 'problem')}: {how}"
+            told += [mixed(a.ranking.kernels) for a in found]
+            assumed = [pair for a in found for pair in a.ranking.assumed.items()]
+            told += [f"never measured: {a} (assumed: {b})" for a, b in assumed]
+            for text in filter(None, dict.fromkeys(told)):
+                note(text)
+        return 0 if len(found) == len(answers) else 3
 
 
 def ranking_options(function: F) -> F:
@@ -102,7 +154,7 @@ def ranking_options(function: F) -> F:
     options = gathered(
         "asked",
         RankingChoice,
-        option("--problem", "line", metavar="PROBLEM", required=True, help="Such as N=1,C=8,…."),
+        *problem_options("Such as N=1,C=8,…. Repeatable."),
         space_options,
         distinct_option,
         model_option,
@@ -170,30 +222,52 @@ measurement_options: Callable[[F], F] = gathered(
 )
 
 
-def render(ranking: Ranking, form: str, *, explain: bool) -> str:
-    """The kernels in one of `FORMS`; ``explain`` adds to a table what times are made of."""
+def rendered(every: Sequence[Shown], head: Sequence[str], form: str, *, several: bool) -> str:
+    """The kernels in one of `FORMS`, with their problems where ``several`` are asked about.
+
+    Args:
+        head: Names of a table's columns; words are in the last one and ``limited by``.
+    """
+    whose = [{"problem": str(s.problem)} if several else {} for s in every]
     if form == "json":
-        return _json(ranking)
+        found = [{**w, **s.said, "kernels": s.objects} for w, s in zip(whose, every, strict=True)]
+        return json_text(found if several else found[0], indent=2) + "\n"
     if form == "jsonl":
-        return "".join(json_text(named_object(r)) + "\n" for r in ranking.kernels)
+        objects = [{**w, **o} for w, s in zip(whose, every, strict=True) for o in s.objects]
+        return "".join(json_text(o) + "\n" for o in objects)
     if form == "names":
-        return "".join(name(r) + "\n" for r in ranking.kernels)
-    return _table(ranking, explain)
+        parts = [[f"# {s.problem}"] * several + [*s.names] for s in every if s.names]
+        return "".join(f"{line}\n" for part in parts for line in part)
+    rows = [[*w.values(), *row] for w, s in zip(whose, every, strict=True) for row in s.rows]
+    head = ["problem"] * several + [*head]
+    words = {"problem", "limited by", "kernel"}
+    right = {i for i, name in enumerate(head) if name not in words}
+    return aligned([head, *rows], right=right) if rows else ""
 
 
-def _table(ranking: Ranking, explain: bool) -> str:
-    rows = [["us", "range", "TFLOPS", "of peak", "limited by", "kernel"]]
-    for r in ranking.kernels:
-        rows.append(
-            [
-                f"{r.microseconds:.1f}", f"{r.low:.1f}-{r.high:.1f}",
-                f"{r.figures['tflops']:.1f}", f"{r.figures['of_peak']:.1%}", r.limit, name(r),
-            ]
-        )  # fmt: skip
-    text = aligned(rows, right={0, 1, 2, 3})
-    if not explain:
-        return text
-    return text + "".join(f"\n{name(r)}\n{_parts(r)}" for r in ranking.kernels)
+_HEAD = ("us", "range", "TFLOPS", "of peak", "limited by", "kernel")
+
+
+def _shown(problem: Any, ranking: Ranking) -> Shown:
+    said = {
+        "source": ranking.source,
+        "looked_at": ranking.looked_at,
+        "assumed": dict(ranking.assumed),
+    }
+    rows = [
+        [
+            f"{r.microseconds:.1f}", f"{r.low:.1f}-{r.high:.1f}",
+            f"{r.figures['tflops']:.1f}", f"{r.figures['of_peak']:.1%}", r.limit, name(r),
+        ]
+        for r in ranking.kernels
+    ]  # fmt: skip
+    objects = [named_object(r) for r in ranking.kernels]
+    return Shown(problem, [name(r) for r in ranking.kernels], rows, objects, said)
+
+
+def _explained(answer: Answer, several: bool) -> str:
+    on = f" on {answer.problem}" if several else ""
+    return "".join(f"\n{name(r)}{on}\n{_parts(r)}" for r in answer.ranking.kernels)
 
 
 def _parts(r: Ranked) -> str:
@@ -233,13 +307,3 @@ def named_object(r: Ranked) -> dict[str, Any]:
         "limited_by": r.limit, "learned": r.learned, **r.figures, "bounds": dict(r.bounds),
         "config": dict(r.point),
     }  # fmt: skip
-
-
-def _json(ranking: Ranking) -> str:
-    found = {
-        "source": ranking.source,
-        "looked_at": ranking.looked_at,
-        "assumed": dict(ranking.assumed),
-        "kernels": [named_object(r) for r in ranking.kernels],
-    }
-    return json_text(found, indent=2) + "\n"

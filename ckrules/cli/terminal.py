@@ -157,6 +157,6 @@ def progress(
         shown.stop()
 
 
-def waiting(title: str) -> AbstractContextManager[Progress]:
+def waiting(title: str, total: int | None = None) -> AbstractContextManager[Progress]:
     """A `progress` of what is mostly done before anybody would ask: it is seen after a while."""
-    return progress(title, patience=PATIENCE)
+    return progress(title, total, patience=PATIENCE)

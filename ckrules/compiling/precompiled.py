@@ -7,7 +7,6 @@ depend on this, so that nothing of it is in the keys of results.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
@@ -17,6 +16,7 @@ from ckrules.compiling.execution import execute
 from ckrules.compiling.tasks import Task, is_runtime_header
 from ckrules.compiling.toolchain import Toolchain
 from ckrules.support import files
+from ckrules.support.scratch import ScratchFolder
 
 _WORTH = 3
 """So many runs pay for the headers."""
@@ -53,7 +53,7 @@ class Precompiled:
         self._lock = Lock()
         self._asked = 0
         self._flags: tuple[str, ...] | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
 
     def flags(self, head: str, coming: int = 1) -> tuple[str, ...]:
         """The flags with which a unit takes its headers from here; none if it had better not.
@@ -70,7 +70,7 @@ class Precompiled:
 
     def _compiled(self, head: str) -> tuple[str, ...]:
         """Compiles the headers; if they fail, each kernel says so itself."""
-        self._folder = tempfile.TemporaryDirectory(prefix="ckrules-headers-", dir=self._scratch)
+        self._folder = ScratchFolder(self._scratch)
         folder = Path(self._folder.name)
         for relative, text in self._files.items():
             (folder / relative).parent.mkdir(parents=True, exist_ok=True)

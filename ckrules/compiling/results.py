@@ -68,6 +68,8 @@ class Result:
     artifact_bytes: int | None = None
     artifact_digest: str | None = None
     """What the artifact was: its size and `digest`."""
+    sources_digest: str | None = None
+    """What it was compiled from: `ckrules.compiling.sources.sources_digest`."""
 
 
 class KnownArtifact(NamedTuple):
@@ -78,6 +80,7 @@ class KnownArtifact(NamedTuple):
     error_class: str | None
     artifact_bytes: int | None
     artifact_digest: str | None
+    sources_digest: str | None
 
     def is_artifact(self, path: Path) -> bool:
         """Whether a file is what the build made."""
@@ -131,6 +134,18 @@ class Results(DatabaseTable):
             ResultsError: For instance if the disk is full.
         """
         self.store({name: getattr(result, name) for name in COLUMNS})
+
+    def take(self, other: Path) -> None:
+        """Stores what another database knows later of artifacts, or alone.
+
+        Raises:
+            ResultsError: For a file that is damaged, or if this one cannot be written.
+        """
+        finished = {tuple(row[n] for n in self.IDENTITY): row["finished"] for row in self.records()}
+        with Results(other, reading=True) as rows:
+            for row in rows.records():
+                if row["finished"] > finished.get(tuple(row[n] for n in self.IDENTITY), 0.0):
+                    self.store(row)
 
     def known(self) -> dict[tuple[str, ...], KnownArtifact]:
         """What is known of every artifact, by name, GPU, artifact and release."""

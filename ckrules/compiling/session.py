@@ -16,8 +16,7 @@ from pathlib import Path
 
 from ckrules import arch as gpu_facts
 from ckrules.codegen.ck_options import CkOption
-from ckrules.codegen.model import generation_of, own_options
-from ckrules.codegen.project import runtime
+from ckrules.codegen.model import own_options
 from ckrules.compiling import tasks as work
 from ckrules.compiling import toolchain
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
@@ -28,14 +27,13 @@ from ckrules.compiling.folder import ManifestEntry, manifests
 from ckrules.compiling.known_options import taken
 from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.results import BuildStatus, KnownArtifact, Result, Results, digest, lacks
+from ckrules.compiling.sources import KernelSources, sources_digest
 from ckrules.kernels.families import family_of
 from ckrules.kernels.families import variants as all_variants
-from ckrules.support import files, opening
+from ckrules.support import files
 from ckrules.support.errors import UnknownNameError, UsageError
 
-_RUNTIME = "runtime"
 _SCRATCH = ".ckrules-tmp"
-_LARGEST_SOURCE = 64 << 20
 USUAL_SECONDS, HOST_SECONDS = 20.0, 3.0
 """Of a processor: for a device unit of which nothing is predicted, and for a host unit."""
 
@@ -129,7 +127,7 @@ class BuildSession:
         self.kernels = manifests(folder)
         _refuse_others(self.kernels)
         self._toolchains: dict[tuple[str, str], toolchain.Toolchain] = {}
-        self._sources: dict[Path, str] = {}
+        self._sources = KernelSources()
 
     @cached_property
     def scratch(self) -> Path:
@@ -227,26 +225,13 @@ class BuildSession:
                         name=kernel.name,
                         artifact=artifact,
                         recipe=recipe,
-                        sources=self._read_sources(kernel, artifact),
+                        sources=self._sources.of(kernel, artifact),
                         compiler=o.compiler,
                         include=str(o.include) if o.include else None,
                         timeout=o.timeout,
                         scratch=str(self.scratch),
                     ),
                 )
-
-    def _read_sources(self, kernel: ManifestEntry, artifact: Artifact) -> dict[str, str]:
-        generation = generation_of(family_of(str(kernel.config["variant"])))
-        headers = (h.format(name=kernel.name) for h in generation.headers)
-        names = [kernel.source(artifact).name, *headers]
-        shared = [f"{_RUNTIME}/{name}" for name in runtime(artifact, generation)]
-        sources = {name: _text(kernel.folder, name) for name in names}
-        for name in shared:
-            path = kernel.folder / name
-            if path not in self._sources:
-                self._sources[path] = _text(kernel.folder, name)
-            sources[name] = self._sources[path]
-        return sources
 
     def tools_for(self, task: work.Task) -> toolchain.Toolchain:
         """The toolchain that compiles a task on this machine.
@@ -360,6 +345,7 @@ class BuildSession:
             key=key,
             artifact_bytes=len(outcome.data) if failure is None else None,
             artifact_digest=digest(outcome.data) if failure is None else None,
+            sources_digest=sources_digest(task.sources),
         )
 
     def _shell(self, kernel: ManifestEntry, task: work.Task, tools: toolchain.Toolchain) -> str:
@@ -403,18 +389,6 @@ def _refuse_others(kernels: Sequence[ManifestEntry]) -> None:
     for family in known:
         if own := getattr(family.generation, "build_command", ""):
             raise UsageError(f"kernels of {family.name} are built by: {own}")
-
-
-def _text(folder: Path, name: str) -> str:
-    """A source of a generated folder; `UsageError` where it is missing, outside or not text."""
-    try:
-        return opening.read(opening.inside(folder, name), _LARGEST_SOURCE).decode()
-    except FileNotFoundError:
-        raise UsageError(f"{folder / name}: missing: generate the folder again") from None
-    except OSError as error:
-        raise UsageError(f"{folder / name}: cannot read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{folder / name}: not a text in UTF-8: generate it again") from None
 
 
 def _outcome(future: Future[work.BuildOutcome]) -> work.BuildOutcome:

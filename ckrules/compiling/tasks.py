@@ -22,6 +22,7 @@ from ckrules.compiling.compile_commands import LINK, Recipe, commands, flags
 from ckrules.compiling.compilers import portable
 from ckrules.compiling.execution import Ran, execute
 from ckrules.compiling.failures import Failure, FailureClass, classify
+from ckrules.compiling.sources import code_of
 from ckrules.kernels.names import plain
 from ckrules.support import files
 from ckrules.support.errors import CkrulesError, UsageError
@@ -173,13 +174,7 @@ def task_key(task: Task, tools: toolchain.Toolchain) -> str:
         *(LINK if task.artifact is Artifact.HOST else ()),
     ]
     for path in sorted(task.sources):
-        parts += [path, _without_head(task.sources[path])]
+        parts += [path, code_of(task.sources[path])]
     for part in parts:
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()
-
-
-def _without_head(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    first = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
-    return "".join(lines[first:])

@@ -22,6 +22,7 @@ from ckrules.device.interface import DeviceError, DeviceInfo
 from ckrules.device.jobs import Job, Phase, RunOutcome, RunStatus
 from ckrules.support.errors import UsageError
 from ckrules.support.processes import PipedProcess
+from ckrules.support.scratch import ScratchFolder
 
 OPEN_LIMIT = 120.0
 _PREPARE_LIMIT = 1800.0
@@ -114,7 +115,7 @@ class WorkerPool:
     _folder: Any = None
 
     def __enter__(self) -> WorkerPool:
-        self._folder = tempfile.TemporaryDirectory(prefix="ckrules-")
+        self._folder = ScratchFolder()
         home = Path(self._folder.name)
         self._workers = [_Worker(i, home / f"log{i}") for i in self.indices]
         return self

@@ -10,7 +10,7 @@ from ckrules.device import problem_set
 from ckrules.device.jobs import FAILED, MISCOMPUTED, Job, RunOutcome, RunStatus, opener_of
 from ckrules.device.pool import Listener, WorkerPool
 from ckrules.device.prediction import SupportPrediction, predict
-from ckrules.device.store import Runs, StoredRun, lacking_options
+from ckrules.device.store import Runs, StoredRun, lacking_options, made_again
 from ckrules.device.varied import varied
 
 if TYPE_CHECKING:
@@ -95,11 +95,13 @@ class ValidationSession:
     ) -> None:
         self.options, self._predictor, self._problems = options, predictor, problems
         self.absent = [k for k in kernels if k.missing]
+        made = made_again(kernels)
+        self.stale = [k for k in kernels if (k.folder, k.name) in made and not k.missing]
         groups: dict[tuple[int, ...], list[ManifestEntry]] = {}
         self.elsewhere: list[ManifestEntry] = []
         for kernel in kernels:
             indices = tuple(d.index for d in devices if d.arch in ("", kernel.arch))
-            if kernel.missing:
+            if kernel.missing or (kernel.folder, kernel.name) in made:
                 continue
             if indices:
                 groups.setdefault(indices, []).append(kernel)

@@ -13,15 +13,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckrules.compiling.artifacts import RUNNABLE, Artifact
 from ckrules.compiling.database import FILE, DatabaseTable, ResultsError, condition, of_folder
-from ckrules.compiling.results import Results
+from ckrules.compiling.results import KnownArtifact, Results
+from ckrules.compiling.sources import KernelSources, sources_digest
 from ckrules.device.jobs import FAILED
 from ckrules.kernels.families import problems_of
-from ckrules.support.errors import CkrulesError
+from ckrules.support.errors import CkrulesError, UsageError
 
 if TYPE_CHECKING:
     from ckrules.compiling.folder import ManifestEntry
@@ -261,6 +263,29 @@ def lacking_options(kernels: Sequence[ManifestEntry]) -> dict[tuple[Path, str], 
         if noted is not None:
             options[k.folder, k.name] = noted
     return options
+
+
+def made_again(kernels: Sequence[ManifestEntry]) -> set[tuple[Path, str]]:
+    """The kernels whose sources are no longer those that a build made an artifact of."""
+    sources, builds = KernelSources(), dict[Path, dict[tuple[str, ...], KnownArtifact]]()
+    found = set()
+    for k, artifact in product(kernels, RUNNABLE):
+        if (place := place_for([k], None)) not in builds:
+            builds[place] = _known(place)
+        built = builds[place].get((k.name, k.arch, artifact, k.ck))
+        if built is None or built.sources_digest is None:
+            continue
+        with suppress(UsageError):  # whoever has the artifacts alone may run them
+            same = sources_digest(sources.of(k, artifact)) == built.sources_digest
+            if not same and built.is_artifact(k.result(artifact)):
+                found.add((k.folder, k.name))
+    return found
+
+
+def _known(place: Path) -> dict[tuple[str, ...], KnownArtifact]:
+    with suppress(ResultsError), Results(place, reading=True) as builds:
+        return builds.known()
+    return {}
 
 
 def _noted(place: Path) -> dict[tuple[str, ...], str]:

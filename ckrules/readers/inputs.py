@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ _YAML = (".yaml", ".yml")
 #: What messages call standard input, and a JSON object that is an argument.
 STDIN, INLINE = "<stdin>", "<argument>"
 Item = Entry | UnreadableText | Remark
+#: A line of a file, and a column of it, as reports have them.
+_PLACE = re.compile(r":\d+(:\d+)?$", re.ASCII)
+_ALONE = "the kernel's name, or a file with it alone"
 
 
 class InputFormat(Protocol):
@@ -164,7 +168,7 @@ class InputReading:
             known = " to ".join(dict.fromkeys(seen))
             tail = f": its configurations are {known}" if known else ""
             if not known and self.format not in ("json", "toml", "dispatcher", "registry"):
-                tail = f": those of {self.format} have no pointers"
+                tail = f": those of {self.format} have no pointers: give {_ALONE}"
             yield UnreadableText(Place(self.name), f"no configuration {self.pointer}{tail}")
 
     def _whole(self) -> Iterator[Item]:
@@ -192,7 +196,7 @@ class InputReading:
             with opening.binary(self.path) as stream:
                 yield from self._read(stream)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            yield UnreadableText(Place(self.path), _unopened(error))
+            yield UnreadableText(Place(self.path), _unopened(error, self.path))
 
     def _read(self, stream: BinaryIO) -> Iterator[Item]:
         try:
@@ -228,8 +232,10 @@ def read_input(
             yield item
 
 
-def _unopened(error: OSError | ValueError) -> str:
+def _unopened(error: OSError | ValueError, path: str) -> str:
     if isinstance(error, FileNotFoundError):
+        if os.path.isfile(_PLACE.sub("", path)):
+            return f"a line of a file, expected a file: for one configuration give {_ALONE}"
         return (
             f"no such file, and no kernel name either (those begin with {' or '.join(prefixes())})"
         )

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -61,6 +62,7 @@ class CatalogListing:
         self._books, self._given, self._where = books, given, where
         self._distinct = distinct
         self._values = {k: self._asked(k) for k in catalog.keys}
+        self._refuse_words()
         self._staged: dict[str, Staged] = {}
 
     def _asked(self, key: str) -> list[Any]:
@@ -75,11 +77,34 @@ class CatalogListing:
                 text = f"{self.catalog.name} lists kernels of {self.catalog.family.name}"
                 raise UsageError(f"{text}, none of {', '.join(words)}")
             return list(dict.fromkeys(words or self.catalog.family.variants))
-        book = self.catalog.book()
         if words is None:
-            return list(domain_of(book.fields[key]).values)
-        family = self.catalog.family
-        return list(dict.fromkeys(accepted(self._books, family, book, key, w) for w in words))
+            return list(domain_of(self.catalog.book().fields[key]).values)
+        return self._meant(self.catalog.family.name, key)
+
+    @cached_property
+    def _known(self) -> list[str]:
+        """The families that are asked for, or those that the file has where no variant is."""
+        guests = (str(p["variant"]) for p in self.catalog.guests())
+        asked = self._given.get("variant") or (*self.catalog.family.variants, *guests)
+        return list(dict.fromkeys(family_of(v).name for v in asked))
+
+    def _refuse_words(self) -> None:
+        """Complains of a word that means nothing to any of the families."""
+        for key in self._given.keys() - {"variant"}:
+            for word in self._given[key]:
+                if not any(self._meant(name, key, [word]) for name in self._known):
+                    self._accepted(self._known[0], key, word)  # which says what it knows
+
+    def _meant(self, name: str, key: str, words: Sequence[str] | None = None) -> list[Any]:
+        """The values that words mean to a family, which need not know all of them."""
+        found: dict[Any, None] = {}
+        for word in self._given[key] if words is None else words:
+            with suppress(CkrulesError):
+                found[self._accepted(name, key, word)] = None
+        return list(found)
+
+    def _accepted(self, name: str, key: str, word: str) -> Any:
+        return accepted(self._books, families()[name], self.book(name), key, word)
 
     @cached_property
     def listed(self) -> list[Point]:
@@ -90,9 +115,11 @@ class CatalogListing:
         for key in itertools.product(keys, *(self._values[k] for k in self.catalog.keys[1:])):
             listed = self.catalog.listed(*key)
             found += [p for p in listed if key[0] in wanted or p["variant"] in wanted]
-        said = [k for k in self.catalog.keys if k in self._given]
-        guests = self.catalog.guests()
-        found += [p for p in guests if all(p.get(k) in self._values[k] for k in said)]
+        said = [k for k in self.catalog.keys[1:] if k in self._given]
+        for name, guests in self.by_family(self.catalog.guests()):  # in its family's own words
+            asked = {k: self._meant(name, k) for k in said}
+            asked |= {"variant": wanted} if "variant" in self._given else {}
+            found += [p for p in guests if all(p.get(k) in v for k, v in asked.items())]
         return [p for p in found if self._meets(p)]
 
     @cached_property
@@ -132,12 +159,17 @@ class CatalogListing:
     def region(self) -> Region:
         """The points as a region: the catalog's rules and those of the stage.
 
-        It has one family: that of the variants asked for, or else the catalog's own.
+        It has one family: that of the variants asked for, or else the first of the catalog that
+        knows the words.
 
         Raises:
             UsageError: If variants of several families are asked for.
         """
-        chosen = select(self._books, self._given, self._where, self._family)
+        name = self._family
+        given = {
+            k: w if k == "variant" else self._meant(name, k) or w for k, w in self._given.items()
+        }
+        chosen = select(self._books, given, self._where, name)
         held = {k: list(v) for k, v in chosen.fixed.items()}
         asked = [str(v) for v in held.pop("variant")]
         space = self.catalog.space(asked, stage=self.stage, **held)
@@ -156,8 +188,9 @@ class CatalogListing:
     @property
     def _family(self) -> str:
         """The family of the region; select() refuses variants of several."""
-        asked = self._given.get("variant")
-        return family_of(asked[0]).name if asked else self.catalog.family.name
+        said = self._given.keys() - {"variant"}
+        fitting = (n for n in self._known if all(self._meant(n, k) for k in said))
+        return next(fitting, self._known[0])
 
     @property
     def guests(self) -> int:
@@ -174,29 +207,26 @@ class CatalogListing:
     @cached_property
     def _conditions(self) -> dict[str, list[BoolExpr] | None]:
         """The filters by family; None where a family that nobody named lacks a field of them."""
-        named = {family_of(v).name for v in self._values["variant"]}
+        named = self._known if "variant" in self._given else []
         out: dict[str, list[BoolExpr] | None] = {n: self._filters(n) for n in sorted(named)}
-        for name in families():
-            if name not in out:
-                if not available(families()[name], self._books.ck):
-                    out[name] = None
-                    continue
+        faults: dict[str, CkrulesError] = {}
+        for name in families().keys() - out.keys():
+            out[name] = None
+            if available(families()[name], self._books.ck):
                 try:
                     out[name] = self._filters(name)
-                except CkrulesError:
-                    out[name] = None
+                except CkrulesError as error:
+                    faults[name] = error
+        if faults.keys() >= set(self._known):
+            raise faults[self._known[0]]
         return out
 
     def _filters(self, name: str) -> list[BoolExpr]:
-        book = self.book(name)
-        names = book.vocabulary.names()
+        names = self.book(name).vocabulary.names()
         filters = [parse_condition(text, names) for text in self._where]
-        for key, words in self._given.items():
-            if key in self.catalog.keys:
-                continue
-            values = [accepted(self._books, families()[name], book, key, w) for w in words]
-            texts = " | ".join(f"{key} == {v!r}" for v in values)
-            filters.append(parse_condition(texts, names))
+        for key in self._given.keys() - set(self.catalog.keys):
+            values = [f"{key} == {v!r}" for v in self._meant(name, key)]
+            filters.append(parse_condition(" | ".join(values), names) if values else FALSE)
         return filters
 
     def book(self, name: str) -> RuleBook:

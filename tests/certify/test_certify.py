@@ -28,7 +28,7 @@ from ckrules.constraints import book
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
 from ckrules.support.errors import UsageError
-from tests.cli.run import run, write
+from tests.cli.run import process, run, write
 from tests.codegen.test_generate import own_gpu
 from tests.helpers.toolchain import require_toolchain
 from tests.helpers.waiting import interrupted, until
@@ -191,9 +191,12 @@ def test_a_stopped_command_goes_on(
     if number is not signal.SIGKILL:
         assert interrupted(one.returncode, number)
         assert not list(scratch.iterdir())
+    for left in scratch.iterdir():
+        os.utime(left, (1, 1))
     before = len(runs(tools))
-    done = run(*words)
-    assert (done.exit_code, done.stderr.count("Traceback")) == (1, 0)
+    done = process(*words, env={**os.environ, "TMPDIR": str(scratch)})
+    assert (done.returncode, done.stderr.count("Traceback")) == (1, 0)
+    assert not list(scratch.iterdir())
     assert "recall    75.00 % of what compiles is not rejected" in done.stdout
     assert len(runs(tools)) - before < 6
 

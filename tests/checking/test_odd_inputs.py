@@ -43,8 +43,26 @@ def test_one_configuration_of_a_file(folder: Path) -> None:
 def test_lines_have_no_pointers(folder: Path) -> None:
     write(folder, "a.jsonl", json.dumps(legal()) + "\n")
     missing = run("check", "a.jsonl#/0")
-    said = "a.jsonl: error: no configuration /0: those of jsonl have no pointers\n"
+    said = (
+        "a.jsonl: error: no configuration /0: those of jsonl have no pointers: "
+        "give the kernel's name, or a file with it alone\n"
+    )
     assert missing.stderr.startswith(said)
+
+
+@pytest.mark.parametrize("place", ["1", "1:9"])
+@pytest.mark.parametrize("command", ["check", "fix", "why"])
+def test_a_line_as_reports_write_it_is_not_taken_for_a_file(
+    command: str, place: str, folder: Path
+) -> None:
+    write(folder, "a.jsonl", json.dumps(legal()) + "\n")
+    done = run(command, f"a.jsonl:{place}")
+    assert done.exit_code == 2
+    assert (
+        "a line of a file, expected a file: for one configuration give the kernel's name, or a "
+        "file with it alone\n"
+    ) in done.stderr
+    assert "no such file" in run(command, f"b.jsonl:{place}").stderr
 
 
 def test_a_part_of_a_file_that_is_called_like_a_kernel(folder: Path) -> None:

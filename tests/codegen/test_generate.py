@@ -294,6 +294,28 @@ def test_files_of_others_stay(name: str, tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["Makefile", "build.ninja", "runtime/ckrules_device.h", "NAME"])
+@pytest.mark.parametrize("gpus", [("gfx942",), ("gfx90a", "gfx942")])
+def test_nothing_is_written_beside_a_file_of_others(
+    name: str, gpus: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Of several GPUs the folder of the first one would have been filled."""
+    lines = "".join(json.dumps({**LEGAL, "ndim": 2, "arch": gpu}) + "\n" for gpu in gpus)
+    words_ = ("generate", "-", "--ck", "2025.11", "--force", "-o")
+    assert run(*words_, str(tmp_path / "other"), stdin=lines).exit_code == 0
+    listed = next((tmp_path / "other").rglob(MANIFEST))
+    if name == "NAME":
+        name = json.loads(listed.read_text())["name"] + ".device.cpp"
+    home = tmp_path / "out" / ("gfx942" if len(gpus) > 1 else "")
+    path = home / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    done = run(*words_, str(tmp_path / "out"), stdin=lines)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {path}: ckrules did not write it: ")
+    assert [p for p in (tmp_path / "out").rglob("*") if p.is_file()] == [path]
+
+
 def test_it_says_how_long_compilers_will_take(tmp_path: Path) -> None:
     few, many = (
         {**LEGAL, "ndim": 2, "pipeline": pipeline, "double_smem_buffer": False}

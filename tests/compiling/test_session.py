@@ -14,12 +14,16 @@ from typing import Any
 import pytest
 
 from ckrules.arch import load
-from ckrules.codegen.generate import MANIFEST
+from ckrules.codegen.generate import MANIFEST, Generator
 from ckrules.compiling import execution, executors, tasks
+from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.database import FILE
 from ckrules.compiling.folder import manifests
 from ckrules.compiling.precompiled import SharedHeaders
 from ckrules.compiling.tasks import BuildOutcome
+from ckrules.constraints import book
+from ckrules.kernels.books import Books
+from ckrules.kernels.config import Config
 from ckrules.support.errors import UsageError
 from tests.cli.run import run
 from tests.compiling import fake
@@ -302,6 +306,26 @@ def test_what_the_folder_of_several_gpus_has_built_is_known_in_its_folders(
     build(one, include)
     (own / FILE).unlink()
     assert run("build", str(own), *words).stderr == "2 artifacts built\n"
+
+
+def test_what_the_folder_of_one_gpu_has_built_is_known_in_that_of_several(
+    include: Path, tmp_path: Path
+) -> None:
+    words = ["--artifact", "object", "--compiler", "hipcc", "--include", str(include)]
+    out = tmp_path / "out"
+    base = dict(book("forward").vocabulary.baseline)
+    points = (Config({**base, "arch": gpu}) for gpu in ("gfx942", "gfx90a"))
+    Generator(Books("2025.11"), out, force=True).run(points)
+    assert run("build", str(out / "gfx942"), *words).stderr == "1 artifact built\n"
+    done = run("build", str(out), *words)
+    assert (done.exit_code, done.stderr) == (0, "1 artifact built, 1 known already\n")
+    shown = run("results", str(out), "--format", "jsonl").stdout
+    assert [json.loads(line)["arch"] for line in shown.splitlines()] == ["gfx90a", "gfx942"]
+    (kernel,) = manifests(out / "gfx942")
+    source = kernel.source(Artifact.OBJECT)
+    source.write_text(f"{source.read_text()}\n")
+    assert run("build", str(out / "gfx942"), *words).stderr == "1 artifact built\n"
+    assert run("build", str(out), *words).stderr == "0 artifacts built, 2 known already\n"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

@@ -91,6 +91,25 @@ def test_a_search_measures_and_remembers(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("described")
+def test_a_search_measures_on_several_problems(tmp_path: Path) -> None:
+    """One that no kernel takes stops none; kernels of the folder serve all of them."""
+    other, none = "N=1,G=1,C=128,K=64,H=8,W=8,Y=1,X=1", "N=1,G=1,C=3,K=64,H=8,W=8,Y=1,X=1"
+    words = (*WORDS, "--problem", none, "--problem", other, "--dir", str(tmp_path / "tried"))
+    done = run(*words, "--measure", "2", "--format", "jsonl")
+    first = PROBLEM.replace("N=1,", "N=1,G=1,")
+    assert done.exit_code == 3
+    assert done.stderr.splitlines() == [
+        f"2 kernels tried; ended: kernels; {first}",
+        f"no kernel accepts {none}",
+        f"2 kernels tried; ended: kernels; {other}",
+    ]
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [r["problem"] for r in rows] == [first, first, other, other]
+    table = run(*words, "--measure", "2").stdout.splitlines()
+    assert table[0].split() == ["problem", "us", "predicted", "TFLOPS", "kernel"]
+
+
+@pytest.mark.usefixtures("described")
 def test_what_was_tried_elsewhere_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,16 @@ def test_it_serves_until_it_is_interrupted_and_goes_on_at_the_same_address() -> 
             assert (process.returncode, out, err) == (0, "", "Ctrl-C ends it\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_it_as_they_end_every_command(number: signal.Signals) -> None:
+    with served(*SMALL) as (address, process):
+        assert address
+        process.send_signal(number)
+        _, err = process.communicate()
+        assert process.returncode == 128 + number
+        assert err in ("Ctrl-C ends it\n", "")  # which is said behind the address
+
+
 def test_only_this_machine_reaches_it() -> None:
     with served(*SMALL) as (address, _):
         port = int(address.split(":")[2].split("/")[0])

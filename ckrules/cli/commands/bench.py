@@ -62,7 +62,7 @@ def command(
         from ckrules.ranking.tuned_rows import table_of
 
         table_of(str(k.config["variant"]) for k in kernels)  # before anything is run
-    problems = problems_asked(kernels, runs.lines, runs.files)
+    problems = problems_asked((str(k.config["variant"]) for k in kernels), runs.lines, runs.files)
     options = RunOptions(
         device.name, runs.timeout, runs.warmup, runs.repeat, device_options=device.options
     )

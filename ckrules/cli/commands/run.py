@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckrules.cli.built import MADE_AGAIN
 from ckrules.cli.device_options import DeviceChoice, device_options
 from ckrules.cli.once import option
 from ckrules.cli.options import Seconds
@@ -44,6 +45,7 @@ def command(
     from ckrules.device import registry
     from ckrules.device.jobs import Job
     from ckrules.device.problem_set import fits
+    from ckrules.device.store import made_again
     from ckrules.kernels.families import problems_of
 
     registry.check(device.name)
@@ -58,6 +60,8 @@ def command(
         raise UsageError(f"{one.name} does not compute a {problems.name} like {problem}")
     if one.missing:
         raise UsageError(f"{one.name}: {one.missing}")
+    if made_again([one]):
+        raise UsageError(f"{one.name}: {MADE_AGAIN}")
     job = Job(one.folder, one.name, problem, warmup, repeat)
     if (done := device.run(job, one.arch, index, timeout)) is None:
         return 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ckrules.cli import measuring
@@ -9,9 +11,13 @@ from ckrules.cli.device_options import device_words_option
 from ckrules.cli.legality import illegal
 from ckrules.cli.once import option
 from ckrules.cli.options import Seconds
-from ckrules.cli.ranked import RankingChoice, ranking_options
-from ckrules.cli.terminal import note, progress
+from ckrules.cli.ranked import Answer, RankingChoice, ranking_options
+from ckrules.cli.terminal import progress
 from ckrules.support.tables import count
+
+if TYPE_CHECKING:
+    from ckrules.ranking.candidates import Candidates
+    from ckrules.ranking.search import SearchResult
 
 GROUP = "explore"
 
@@ -45,24 +51,37 @@ def command(
     from ckrules.ranking.candidates import Candidates
     from ckrules.ranking.search import Search
 
-    request = asked.request
-    problem = asked.problem(request.region.space.domains["variant"])
-    accepting = Candidates(request.region, request.books, problem)
-    candidates = accepting.fitting()
-    limit = asked.shown if place is None else measuring.POOL
-    search = Search(candidates, asked.ranker(), product=asked.product, seed=asked.seed, limit=limit)
+    request, region = asked.request, asked.request.region
+    problems = asked.problems(region.space.domains["variant"])
+    if len(problems) > 1:
+        region.space.compile()  # what each problem leaves is cut out of it
+    ranker, limit = asked.ranker(), asked.shown if place is None else measuring.POOL
+    searches = (
+        (each, Search(each.fitting(), ranker, product=asked.product, seed=asked.seed, limit=limit))
+        for each in (Candidates(region, request.books, problem) for problem in problems)
+    )
     if place is not None:
-        return measuring.run(search, place, asked, seconds)
-    with progress("kernels looked at", kernels) as bar:
-        search.told = bar.advance
-        found = search.run(asked.draw, kernels, seconds)
-    if not found.ranking.kernels:
-        note(asked.none(f"no kernel accepts {problem}"))
-        return 3
-    looked = f"{found.ranking.looked_at:,} of {count(candidates.space.count(), 'kernel')}"
+        return measuring.run((search for _, search in searches), place, asked, seconds)
+    answers = []
+    for accepting, search in searches:
+        with progress("kernels looked at", kernels) as bar:
+            search.told = bar.advance
+            found = search.run(asked.draw, kernels, seconds)
+        answers.append(_answer(asked, accepting, search.candidates, found))
+    ranked = {repr(r.point): r.point for a in answers for r in a.ranking.kernels}
+    shown = list(ranked.values()) if request.listing is not None else []
+    return asked.show(answers, illegal(shown, request.books))
+
+
+def _answer(
+    asked: RankingChoice, accepting: Candidates, candidates: Candidates, found: SearchResult
+) -> Answer:
+    ranking, problem, refused = found.ranking, accepting.problem, ""
+    if not ranking.kernels:
+        refused = asked.none(f"no kernel accepts {problem}")
+    looked = f"{ranking.looked_at:,} of {count(candidates.space.count(), 'kernel')}"
     if candidates is not accepting:
         looked += f" named after the problem ({accepting.space.count():,} accept it)"
-    how = f"in {count(found.rounds, 'round')}, ended: {found.ended}; seed {asked.seed}"
-    shown = [r.point for r in found.ranking.kernels] if request.listing is not None else []
-    summary = f"{looked} {how}; {found.ranking.source}"
-    return asked.show(found.ranking, summary, illegal(shown, request.books))
+    how = f"ended: {found.ended}; seed {asked.seed}; {ranking.source}"
+    looked += f" in {count(found.rounds, 'round')}, {how}"
+    return Answer(problem, ranking, looked, how, refused)

@@ -38,7 +38,7 @@ def command(device: DeviceChoice, runs: RunChoice, vary: int, seed: int, quiet: 
 
     registry.check(device.name)
     kernels = folder.find(runs.where, runs.home)
-    problems = problems_asked(kernels, runs.lines, runs.files)
+    problems = problems_asked((str(k.config["variant"]) for k in kernels), runs.lines, runs.files)
     if vary and problems is not None:
         raise UsageError("--vary: not beside --problem or --problems")
     found = pool.discover(device.name)
