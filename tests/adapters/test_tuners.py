@@ -126,3 +126,45 @@ def test_what_are_no_parameters_is_said(given: Any, restrictions: Any, said: str
 
 def test_a_word_is_one_value_and_not_its_letters() -> None:
     assert list(space_of({"order": "rcr"})) == [{"order": "rcr"}]
+
+
+@pytest.mark.parametrize(
+    ("restriction", "count"),
+    [
+        (lambda block: block[0] * block[1] >= 256, 4),
+        (lambda block: block.count(16) == 2, 2),
+        (lambda word: word[0] == "x", 3),
+        (lambda word: word.startswith("x"), 3),
+        (lambda word: word["word"] == "xa", 3),
+        (lambda p: p["block"][0] * p["block"][1] >= 256, 4),
+    ],
+)
+def test_an_argument_that_is_indexed_is_a_parameter(restriction: Any, count: int) -> None:
+    """A parameter of tuples was taken for the dictionary, and no point was left."""
+    given = {"block": [(16, 16), (32, 8), (8, 8)], "word": ["xa", "yb"]}
+    assert space_of(given, [restriction]).count() == count
+
+
+def test_where_an_assertion_fails_nothing_holds() -> None:
+    def fits(p: dict[str, Any]) -> bool:
+        assert p["a"] > 1
+        return True
+
+    assert space_of({"a": [1, 2, 3]}, [fits]).to_tuples() == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("values", [[None, 1, 2], [1, None, 2], [1, 2, None], [None]])
+def test_pandas_gets_labels_and_none(values: list[Any]) -> None:
+    space = space_of({"n": values, "w": ["a", "b"]})
+    shown = [None if n is None else str(n) for n, _ in space.to_tuples()]
+    assert space.to_arrow()["n"].to_pylist() == shown
+    frame = space.to_pandas()
+    assert [n if isinstance(n, str) else None for n in frame["n"]] == shown
+
+
+def test_a_label_is_no_word_of_a_condition() -> None:
+    space = space_of({"block": [(16, 16), (32, 8)], "mixed": [1, "a"]})
+    with pytest.raises(UsageError, match="no value of `block` is a word"):
+        space.where("block == '(16, 16)'")
+    with pytest.raises(UsageError, match="unknown value of mixed '1': known are a"):
+        space.where("mixed == '1'")

@@ -72,3 +72,19 @@ def test_the_same_restriction_twice_is_one_rule() -> None:
     names = [r.name for r in book_of(space).rules]
     assert names == ["a * b <= 8", "b * a <= 8"]
     assert repr(book_of(space)) == "RuleBook('space': 3 fields, 2 rules)"
+
+
+def test_questions_about_labels() -> None:
+    """Values such as None and tuples could not be held: they are no words."""
+    space = space_of({"block": [(16, 16), (32, 8)], "n": [None, 1, 2]}, ["n is None"])
+    bad = {"block": (16, 16), "n": 1}
+    found = ckrules.why(space.bind(block=(32, 8)), bad)
+    assert [v.rule.name for v in found.violations] == ["block in [(32, 8)]", "n is None"]
+    assert found.conflicts[1].sentence() == "n = 1 cannot hold under R1 (n is None)"
+    assert ckrules.why_region(space, {"n": [1, 2]}).empty
+    assert ckrules.why_region(space, {"block": [(32, 8)]}).witness == {"block": (32, 8), "n": None}
+    stuck = ckrules.fix(space, bad, keep=["n"])
+    assert stuck.obstacle is not None
+    assert stuck.obstacle.codes == ("R1",)
+    said = {(f.code, f.subject) for f in ckrules.lint(space).findings}
+    assert said == {("LINT002", "n in [1, 2]"), ("LINT007", "block")}

@@ -68,9 +68,11 @@ class Batches:
         values, kind = self.domains[name], self.schema.field(name).type
         if not self.pa.types.is_dictionary(kind):
             return self.pa.array(np.asarray(values)[codes])
-        indices = self.pa.array(codes.astype(kind.index_type.to_pandas_dtype()))
-        shown = [v if v is None or isinstance(v, str) else str(v) for v in values]
-        return self.pa.DictionaryArray.from_arrays(indices, self.pa.array(shown))
+        shown = [v if isinstance(v, str) else str(v) for v in values if v is not None]
+        null = values.index(None) if None in values else len(values)
+        places = (codes - (codes > null)).astype(kind.index_type.to_pandas_dtype())
+        indices = self.pa.array(places, mask=codes == null)  # pandas has no category that is null
+        return self.pa.DictionaryArray.from_arrays(indices, self.pa.array(shown, kind.value_type))
 
     def _derived_values(self, name: str, values: Array) -> Any:
         mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
