@@ -168,3 +168,28 @@ def test_a_label_is_no_word_of_a_condition() -> None:
         space.where("block == '(16, 16)'")
     with pytest.raises(UsageError, match="unknown value of mixed '1': known are a"):
         space.where("mixed == '1'")
+
+
+MIXED: list[list[Any]] = [
+    [True, 2, 3], [None, 0, 1, 2], ["a", 0, 1, 3], [(1, 2), 3, 4], [None, True, False],
+    [0.5, "x", 2],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", MIXED)
+def test_mixed_values_are_told_apart(values: list[Any]) -> None:
+    """Numbers and Booleans of such a parameter were columns of numbers, and tables had words."""
+    for wanted in values:
+        space = space_of(
+            {"n": values, "m": [8, 9]}, [lambda p, w=wanted: p["n"] == w or p["m"] > 8]
+        )
+        for some in (values[1:], values[:1], values[-1:], values):
+            points = [(n, m) for n in some for m in (8, 9) if n == wanted or m > 8]
+            for part in (space.bind(n=some), space_of({"n": values, "m": [8, 9]}).bind(n=some)):
+                asked = part if part.rules else part.where(space.rules[0].condition)
+                assert (asked.to_tuples(), asked.count()) == (points, len(points))
+            rows = space.contains_columns({"n": some, "m": [8] * len(some)})
+            assert rows.tolist() == [n == wanted for n in some]
+        for n in values:
+            broken = space.violations({"n": n, "m": 8})
+            assert len(broken) == (n != wanted)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.diagram.columns import is_plain
+from ckrules.engine.diagram.columns import are_plain
 from ckrules.engine.expr import BOOL, ENUM, REAL, Expr
 from ckrules.support.errors import UsageError
 
@@ -45,7 +45,7 @@ class Batches:
         self.schema = self.pa.schema([self.pa.field(n, kind) for n, kind in columns.items()])
 
     def _kind(self, values: Sequence[Any]) -> Any:
-        if values and not all(map(is_plain, values)):
+        if not are_plain(values):
             narrow = self.pa.int8() if len(values) < 128 else self.pa.int32()
             return self.pa.dictionary(narrow, self.pa.string())
         return self.pa.array(np.asarray(values)).type

@@ -17,7 +17,6 @@ from ckrules.engine.diagram.clause_diagram import DEAD, ClauseDiagram, fold
 from ckrules.engine.diagram.errors import BudgetExceededError
 from ckrules.engine.diagram.partial import Partial, evaluate, merge
 from ckrules.engine.diagram.truth import Grid
-from ckrules.engine.evaluate.vector import plain
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.rewrite.lower import Lowering, Pair
@@ -88,10 +87,9 @@ def from_relation(grid: Grid, clause: BoolExpr) -> ClauseDiagram | None:
         return None
     axes = tuple(sorted(grid.place[n] for n in keys))
     order = [keys[grid.names[a]] for a in axes]
-    places = [{v: i for i, v in enumerate(grid.columns[a].tolist())} for a in axes]
+    places = [{v: i for i, v in enumerate(grid.values[grid.names[a]])} for a in axes]
     meant = [key for key in clause.data.rows if all(key[i] == value for i, value in fixed)]
-    codes = [[plain(key[i]) for i in order] for key in meant]
-    known = [[p.get(v, -1) for p, v in zip(places, row, strict=True)] for row in codes]
+    known = [[p.get(key[i], -1) for p, i in zip(places, order, strict=True)] for key in meant]
     rows = np.asarray([r for r in known if min(r) >= 0], dtype=np.int64).reshape(-1, len(axes))
     if not len(rows):
         return ClauseDiagram(axes, [], DEAD)

@@ -275,10 +275,9 @@ class _State:
 def truth_of(clause: BoolExpr, values: Mapping[str, Sequence[Any]]) -> Array:
     """Truth of a clause over one variable for each of its values."""
     (some,) = values.values()
-    column = encode(some)
     bounds = bounds_of(values)
     check_width([clause], bounds)
-    low: Lowering[Any] = Lowering(Vectors(lambda _: column), bounds.never_zero)
+    low: Lowering[Any] = Lowering(Vectors(lambda v: encode(some, v.sort)), bounds.never_zero)
     with np.errstate(all="ignore"):
         return np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), (len(some),))
 
