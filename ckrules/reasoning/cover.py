@@ -207,7 +207,7 @@ class Kernels:
         uncovered: list[Uncovered] = []
         for given in problems:
             said = judged(given, self.variables)
-            problem = {n: domain_of(v).accept(said[n]) for n, v in self.variables.items()}
+            problem = {n: domain_of(self.variables[n]).accept(v) for n, v in said.items()}
             holds = test(problem)
             number = sum(n for some, n in needs if all(holds[k] for k in some))
             accepted.append(number)
