@@ -71,7 +71,7 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
     ckrules.support.document.TomlFileError: my.toml:1:1: the file has no key 'lds', which it needs
     """
     doc = Document(name, raw)
-    _inherit(doc)
+    inherited = _inherit(doc)
     top = Section(
         doc,
         (),
@@ -127,27 +127,38 @@ def read_gpu(name: str, raw: bytes) -> Gpu:
             if isinstance(value, dict)
         ),
     )
+    if inherited and found.performance:
+        for product in found.performance.products:
+            if product.name not in found.products:
+                said = f"the inherited speeds are those of {product.name!r}, which is none of them"
+                raise doc.error(("gpu", "products"), f"{said}: write [[performance.product]], too")
     check_file(found, instructions, top)
     return found
 
 
-def _inherit(doc: Document) -> None:
-    """Replaces ``inherits`` by what the GPU's file says and this one does not."""
+def _inherit(doc: Document) -> bool:
+    """Replaces ``inherits`` by what the GPU's file says and this one does not.
+
+    True if the speeds of products are the GPU's.
+    """
     if "inherits" not in doc.data:
-        return
+        return False
     from importlib.resources import files  # slow to import
 
     folder = files("ckrules.arch").joinpath("data")
     known = sorted(f.name.removesuffix(".toml") for f in folder.iterdir())
     name = Section(doc, (), doc.data, ("inherits",), doc.data).word("inherits", known, "GPU")
     parent = Document(f"{name}.toml", folder.joinpath(f"{name}.toml").read_bytes())
-    if "inherits" in parent.data:
-        raise doc.error(("inherits",), f"{name} inherits itself, expected a GPU with a whole file")
+    if whole := parent.data.get("inherits"):
+        said = f"{name} is itself written as what differs from {whole}: inherit from {whole}"
+        raise doc.error(("inherits",), said)
     own = {key: table for key, table in doc.data.items() if key != "inherits"}
     doc.data = {**parent.data, **own}
     for key, table in parent.data.items():
         if isinstance(table, dict) and isinstance(mine := doc.data[key], dict):
             doc.data[key] = {**table, **mine}
+    speeds = own.get("performance")
+    return not (isinstance(speeds, dict) and "product" in speeds)
 
 
 def _section(

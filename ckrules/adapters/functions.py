@@ -177,8 +177,9 @@ class _Inline(ast.NodeTransformer):
         return mine and self._whole not in self._known
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if self._is_whole(node.value) and isinstance(node.slice, ast.Constant):
-            return ast.Name(str(node.slice.value), ast.Load())
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if self._is_whole(node.value) and isinstance(key, str) and key.isidentifier():
+            return ast.Name(key, ast.Load())
         self.generic_visit(node)
         return node
 

@@ -28,7 +28,7 @@ from ckrules.support.plain_values import mapping, several
 Restriction = str | Callable[..., Any]
 
 _CALLS = 50_000  # of a function that cannot be read
-_RAISED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_RAISED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def space_of(
@@ -128,7 +128,11 @@ def _is_indexed(function: Callable[..., Any], name: str) -> bool:
     return any(
         isinstance(n.value, ast.Name)
         and n.value.id == name
-        and (isinstance(n, ast.Attribute) or isinstance(n.slice, ast.Constant))
+        and (
+            hasattr(dict, n.attr)
+            if isinstance(n, ast.Attribute)
+            else isinstance(n.slice, ast.Constant) and isinstance(n.slice.value, str)
+        )
         for n in ast.walk(tree)
         if isinstance(n, (ast.Attribute, ast.Subscript))
     )

@@ -71,7 +71,7 @@ class Baseline:
             UsageError: If the file is not a baseline.
         """
         try:
-            document = json.loads(opening.read(path, _LARGEST).decode())
+            document = json.loads(opening.read(path, _LARGEST).decode("utf-8-sig"))
         except FileNotFoundError:
             return cls(path)
         except OSError as error:

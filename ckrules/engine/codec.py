@@ -177,7 +177,7 @@ class Codec:
             many = many and not (isinstance(given, tuple) and given in domain.values)
             wanted = [domain.accept(v) for v in (given if many else (given,))]
             kept = tuple(v for v in domains[name] if v in wanted)
-            if len(domains[name]) == len(domain.values):  # not bound before
+            if domains[name] == domain.values:  # not bound before
                 outside = {v for v in wanted if v not in domain.values}
                 kept += tuple(sorted(outside, key=lambda v: (type(v).__name__, v)))
             domains[name] = kept

@@ -114,7 +114,9 @@ class DrawnFacets:
             else np.asarray(table.get(name, ()), dtype=np.int64)
             for name in self._space.names
         }
-        read = {n: encode(domains[n])[codes[n]] for c in self._conditions for n in c.support}
+        sorts = {n: v.sort for n, v in self._space.codec.variables.items()}
+        names = frozenset().union(*(c.support for c in self._conditions))
+        read = {n: encode(domains[n], sorts[n])[codes[n]] for n in names}
         good = np.ones(len(numbers), dtype=np.bool_)
         for truth in evaluate_columns(self._conditions, read, len(numbers)):
             good &= truth

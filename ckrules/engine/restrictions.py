@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ckrules.engine.expr import BOOL, FALSE, BoolExpr, Expr, Value, isin
+from ckrules.engine.expr import BOOL, ENUM, FALSE, BoolExpr, Expr, Value, isin, rel
+from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.variables import domain_of
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.engine.rules.rule import Kind, Rule
@@ -73,7 +74,13 @@ def held_condition(node: Expr, values: Sequence[Value]) -> BoolExpr:
     """
     if not values:
         return FALSE
-    if domain_of(node).sort == BOOL:
+    domain = domain_of(node)
+    if domain.written:  # labels are no words, with which an expression is compared
+        listed = Table.relation(
+            domain.name, (domain.name,), [(v,) for v in values], key_sorts=[ENUM]
+        )
+        return rel(listed, node)
+    if domain.sort == BOOL:
         either: Any = node
         both = len(set(values)) > 1
         condition: BoolExpr = (either == either) if both else either if values[0] else ~either

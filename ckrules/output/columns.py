@@ -141,8 +141,9 @@ def _evaluate(nodes: Mapping[str, Expr], whole: Mapping[str, Column]) -> dict[st
     """Derived quantities for every row; None where one is undefined."""
     size = rows_of(whole) if whole else 0
 
-    def column(name: str) -> Any:
-        return encode(whole[name].values)[whole[name].codes]
+    def column(variable: Expr) -> Any:
+        found = whole[variable.data.name]
+        return encode(found.values, variable.sort)[found.codes]
 
     made = {}
     pairs = evaluated(list(nodes.values()), column, size)

@@ -59,7 +59,8 @@ def _has_tables(name: str) -> bool:
         return False
     try:
         with opening.binary(name) as stream:
-            return "kernels" not in (data := tomllib.load(stream)) or "catalog" in data
+            data = tomllib.loads(stream.read().decode("utf-8-sig"))
+            return "kernels" not in data or "catalog" in data
     except (OSError, ValueError, RecursionError):
         return True  # whose reader says what is wrong
 

@@ -21,6 +21,7 @@ from ckrules.engine.codec import Point, judged
 from ckrules.engine.evaluate.compiled import compile_function
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr, Expr, Value, all_of
+from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rewrite.clauses import clauses
 from ckrules.engine.rewrite.simplify import Simplifier
 from ckrules.engine.rules import Rule
@@ -195,7 +196,7 @@ class Kernels:
 
         Raises:
             UnknownNameError: For a field that problems do not have, with near matches.
-            UsageError: For problems that leave out a field, and values of another sort.
+            UsageError: For problems that leave out a field, and values that it cannot take.
         """
         usable = [(parts, n) for parts, n in self.conditions.values() if _possible(parts)]
         tested = {p.id: p for parts, _ in usable for p in parts}
@@ -204,7 +205,9 @@ class Kernels:
         test = compile_function(list(tested.values()))
         accepted: list[int] = []
         uncovered: list[Uncovered] = []
-        for problem in (judged(p, self.variables) for p in problems):
+        for given in problems:
+            said = judged(given, self.variables)
+            problem = {n: domain_of(self.variables[n]).accept(v) for n, v in said.items()}
             holds = test(problem)
             number = sum(n for some, n in needs if all(holds[k] for k in some))
             accepted.append(number)
@@ -247,14 +250,15 @@ class Kernels:
 
         Raises:
             UnknownNameError: For a range or a condition of another field.
-            UsageError: For a field without a range, and for a range or region that is none.
+            UsageError: For a field without a range, a range of values that it cannot take, and a
+                range or region that is none.
             UndecidedError: When the solver does not decide in time whether there is a problem.
         """
         for name in ranges:
             if name not in self.variables:
                 raise unknown("problem field", name, self.names)
         for name in self.names:
-            _check_range(name, ranges.get(name))
+            _check_range(domain_of(self.variables[name]), ranges.get(name))
         named = {**self.variables, **self.quantities}
         refusals = [~all_of(*parts) for parts in self._undemanding()]
         oracle = SolverOracle(self.variables, ranges=ranges, timeout=timeout)
@@ -273,11 +277,14 @@ class Kernels:
         return Proof(self.count, len(self.conditions), found.uncovered[0], smallest=smallest)
 
 
-def _check_range(name: str, given: Any) -> None:
+def _check_range(domain: Domain, given: Any) -> None:
+    name = domain.name
     if not (isinstance(given, Sequence) and len(given) == 2 and all(type(v) is int for v in given)):
         raise UsageError(f"the range of {name} is {given!r}: expected its least and greatest value")
     if given[0] > given[1]:
         raise UsageError(f"the range of {name} is empty: {given[0]} is more than {given[1]}")
+    for end in given:
+        domain.accept(end)  # conditions are simplified by what a problem can be
 
 
 class _Ruled:

@@ -224,7 +224,9 @@ class Decider:
         codes: Any = () if whole else [rng.integers(0, s, size=count) for s in sizes]
         if whole and read:
             codes = np.unravel_index(np.arange(count), sizes)
-        columns = {n: encode(left[n])[c] for n, c in zip(read, codes, strict=True)}
+        columns = {
+            n: encode(left[n], self.variables[n].sort)[c] for n, c in zip(read, codes, strict=True)
+        }
         try:
             with np.errstate(all="ignore"):
                 truth = evaluate_columns(joint, columns, count)

@@ -416,7 +416,7 @@ def _each_needed(items: Sequence[BoolExpr], decider: Decider) -> bool:
 
 def _covers(conflict: Conflict, region: Mapping[str, Value]) -> bool:
     """True if the region is empty for the reason of the conflict."""
-    return all(region.get(h.field) in h.values for h in conflict.held)
+    return all(h.field in region and region[h.field] in h.values for h in conflict.held)
 
 
 def _divisors(root: Expr) -> list[Expr]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ckrules.engine.codec import Point
 from ckrules.engine.evaluate.vector import encode, evaluate_columns
 from ckrules.engine.expr import BoolExpr
+from ckrules.engine.expr.traversal import walk
 from ckrules.engine.rules import Rule
 from ckrules.support.errors import UsageError
 
@@ -96,13 +97,15 @@ class NearPoints:
         """The points are the rows of a table of codes."""
         self._table = table
         self._truth.clear()
-        self._columns = {
-            n: encode(values)[table[:, k]] for k, (n, values) in enumerate(self.domains.items())
-        }
+        self._columns: dict[str, Array] = {}
 
     def _holds(self, conditions: Sequence[BoolExpr]) -> list[Array | None]:
         """Where each condition holds, None for one with numbers beyond 64 bits."""
         new = [c for c in conditions if c.id not in self._truth]
+        for node in walk(*new):
+            if node.op == "var" and (name := node.data.name) not in self._columns:
+                codes = self._table[:, list(self.domains).index(name)]
+                self._columns[name] = encode(self.domains[name], node.sort)[codes]
         for some in (new, *([c] for c in new)):
             some = [c for c in some if c.id not in self._truth]
             try:

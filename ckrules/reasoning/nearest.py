@@ -30,7 +30,7 @@ from ckrules.reasoning.neighbourhood import Neighbourhood
 from ckrules.reasoning.oracle import TIMEOUT, SolverOracle
 from ckrules.reasoning.reduce import reduced
 from ckrules.reasoning.why import widened
-from ckrules.support.errors import UndecidedError, unknown
+from ckrules.support.errors import UndecidedError, UsageError, unknown
 from ckrules.support.plain_values import mapping, seconds, several, whole
 
 _TIES = 200  # points at one distance that are listed to order them by their values
@@ -228,11 +228,14 @@ def _listed(
     near = Neighbourhood(metric.point, domains, conditions, metric.weights)
     found: list[Point] = []
     done = -1
-    for cost, level in near.levels():
-        found += sorted(level, key=metric.key)
-        done = cost
-        if len(found) >= n:
-            return found, done, False
+    try:
+        for cost, level in near.levels():
+            found += sorted(level, key=metric.key)
+            done = cost
+            if len(found) >= n:
+                return found, done, False
+    except UsageError:  # numbers beyond 64 bits at too many points to list them
+        return found, done, False
     return found, done, near.finished
 
 

@@ -20,6 +20,8 @@ import numpy.typing as npt
 from ckrules.engine.codec import Point
 from ckrules.engine.evaluate.vector import encode, evaluate_columns
 from ckrules.engine.expr import FALSE, TRUE, BoolExpr
+from ckrules.engine.expr.traversal import walk
+from ckrules.engine.rewrite.exact import exact
 from ckrules.engine.rewrite.simplify import Simplifier
 
 Array = npt.NDArray[Any]
@@ -55,10 +57,12 @@ class Neighbourhood:
         self.names = list(domains)
         self.domains = {n: tuple(v) for n, v in domains.items()}
         simple = Simplifier(candidates=self.domains)
-        kept = {c.id: c for c in map(simple.condition, conditions) if c is not TRUE}
+        held = (simple.condition(exact(c, self.domains)) for c in conditions)
+        kept = {c.id: c for c in held if c is not TRUE}
         self.impossible = FALSE.id in kept
         self.conditions = list(kept.values())
-        self._columns = {n: encode(v) for n, v in self.domains.items()}
+        sorts = {v.data.name: v.sort for v in walk(*self.conditions) if v.op == "var"}
+        self._columns = {n: encode(v, sorts.get(n, "")) for n, v in self.domains.items()}
         place = {n: k for k, n in enumerate(self.names)}
         self._start = np.asarray(
             [self.domains[n].index(point[n]) for n in self.names], dtype=np.int16

@@ -64,7 +64,7 @@ class SolverOracle:
             for n, d in self.domains.items()
             if len(d) and domain_of(variables[n]).sort not in (BOOL, ENUM)
         }
-        self.encoder = BitEncoder(Bounds(numbers))
+        self.encoder = BitEncoder(Bounds(numbers), domains=self.domains)
         self.solver = z3.SolverFor("QF_FD")
         self._literals: dict[int, tuple[BoolExpr, Any]] = {}
         self._declared: set[str] = set()
@@ -177,13 +177,14 @@ class SolverOracle:
 
 def _read(value: Any, domain: Sequence[Any], codes: Mapping[int, Any] | None) -> Value:
     """A value of the model; the first candidate where the model leaves it open."""
-    found: Any = None
+    found: list[Any] = []
     if z3.is_bool(value):
-        found = True if z3.is_true(value) else False if z3.is_false(value) else None
+        found = [True] if z3.is_true(value) else [False] if z3.is_false(value) else []
     elif z3.is_bv_value(value):
         number = value.as_signed_long()
-        found = number if codes is None else codes.get(number)
-    answer: Value = found if found is not None and found in domain else domain[0]
+        found = [number] if codes is None else [codes[number]] if number in codes else []
+    known = bool(found) and found[0] in domain
+    answer: Value = domain[domain.index(found[0]) if known else 0]  # 1 and True are equal words
     return answer
 
 

@@ -156,9 +156,9 @@ def _aligned(side: Region, variables: Mapping[str, Expr], dropped: Sequence[str]
     simple = Simplifier({n: side.fixed[n][0] for n in dropped})
 
     def here(condition: BoolExpr) -> BoolExpr:
-        moved = substitute(simple.condition(condition), lambda n: _moved(n, variables))
+        moved = substitute(condition, lambda n: _moved(n, variables))
         assert isinstance(moved, BoolExpr)
-        return moved
+        return simple.condition(moved)  # by the values that all sides have together
 
     extra = [here(c) for c in side.where]
     for name, node in variables.items():

@@ -207,9 +207,9 @@ class Section:
 
 def _decode(name: str, raw: bytes) -> str:
     try:
-        return raw.decode("utf-8")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
-        good = raw[: fault.start].decode("utf-8")
+        good = raw[: fault.start].decode("utf-8-sig")
         line, column = good.count("\n") + 1, len(good) - good.rfind("\n")
         what = f"byte 0x{raw[fault.start]:02x} is not UTF-8, expected a TOML text file"
         raise TomlFileError(name, line, column, what) from None

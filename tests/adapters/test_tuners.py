@@ -126,3 +126,70 @@ def test_what_are_no_parameters_is_said(given: Any, restrictions: Any, said: str
 
 def test_a_word_is_one_value_and_not_its_letters() -> None:
     assert list(space_of({"order": "rcr"})) == [{"order": "rcr"}]
+
+
+@pytest.mark.parametrize(
+    ("restriction", "count"),
+    [
+        (lambda block: block[0] * block[1] >= 256, 4),
+        (lambda block: block.count(16) == 2, 2),
+        (lambda word: word[0] == "x", 3),
+        (lambda word: word.startswith("x"), 3),
+        (lambda word: word["word"] == "xa", 3),
+        (lambda p: p["block"][0] * p["block"][1] >= 256, 4),
+    ],
+)
+def test_an_argument_that_is_indexed_is_a_parameter(restriction: Any, count: int) -> None:
+    """A parameter of tuples was taken for the dictionary, and no point was left."""
+    given = {"block": [(16, 16), (32, 8), (8, 8)], "word": ["xa", "yb"]}
+    assert space_of(given, [restriction]).count() == count
+
+
+def test_where_an_assertion_fails_nothing_holds() -> None:
+    def fits(p: dict[str, Any]) -> bool:
+        assert p["a"] > 1
+        return True
+
+    assert space_of({"a": [1, 2, 3]}, [fits]).to_tuples() == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("values", [[None, 1, 2], [1, None, 2], [1, 2, None], [None]])
+def test_pandas_gets_labels_and_none(values: list[Any]) -> None:
+    space = space_of({"n": values, "w": ["a", "b"]})
+    shown = [None if n is None else str(n) for n, _ in space.to_tuples()]
+    assert space.to_arrow()["n"].to_pylist() == shown
+    frame = space.to_pandas()
+    assert [n if isinstance(n, str) else None for n in frame["n"]] == shown
+
+
+def test_a_label_is_no_word_of_a_condition() -> None:
+    space = space_of({"block": [(16, 16), (32, 8)], "mixed": [1, "a"]})
+    with pytest.raises(UsageError, match="no value of `block` is a word"):
+        space.where("block == '(16, 16)'")
+    with pytest.raises(UsageError, match="unknown value of mixed '1': known are a"):
+        space.where("mixed == '1'")
+
+
+MIXED: list[list[Any]] = [
+    [True, 2, 3], [None, 0, 1, 2], ["a", 0, 1, 3], [(1, 2), 3, 4], [None, True, False],
+    [0.5, "x", 2],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", MIXED)
+def test_mixed_values_are_told_apart(values: list[Any]) -> None:
+    """Numbers and Booleans of such a parameter were columns of numbers, and tables had words."""
+    for wanted in values:
+        space = space_of(
+            {"n": values, "m": [8, 9]}, [lambda p, w=wanted: p["n"] == w or p["m"] > 8]
+        )
+        for some in (values[1:], values[:1], values[-1:], values):
+            points = [(n, m) for n in some for m in (8, 9) if n == wanted or m > 8]
+            for part in (space.bind(n=some), space_of({"n": values, "m": [8, 9]}).bind(n=some)):
+                asked = part if part.rules else part.where(space.rules[0].condition)
+                assert (asked.to_tuples(), asked.count()) == (points, len(points))
+            rows = space.contains_columns({"n": some, "m": [8] * len(some)})
+            assert rows.tolist() == [n == wanted for n in some]
+        for n in values:
+            broken = space.violations({"n": n, "m": 8})
+            assert len(broken) == (n != wanted)

@@ -164,8 +164,9 @@ def test_configurations_in_toml_are_no_tables(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"mine\.toml:1"):
         load_catalog(path, Books(), ["gfx942"])
     fields = "\n".join(f"{k} = {json.dumps(v)}" for k, v in legal().items())
-    path = write(tmp_path, "mine.toml", f"[[kernels]]\n{fields}\n")
-    assert len(load_catalog(path, Books()).listed("forward", "gfx942", 2, "fp16")) == 1
+    for mark in ("", "\ufeff"):
+        path = write(tmp_path, "mine.toml", f"{mark}[[kernels]]\n{fields}\n")
+        assert len(load_catalog(path, Books()).listed("forward", "gfx942", 2, "fp16")) == 1
 
 
 MIXED = (

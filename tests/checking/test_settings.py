@@ -34,6 +34,16 @@ def test_the_nearest_file_holds(folder: Path) -> None:
     assert archs == ["gfx942", "gfx942", "gfx950"]
 
 
+def test_settings_and_baselines_with_a_byte_order_mark(folder: Path) -> None:
+    """Editors of Windows write one; configurations were read with it."""
+    write(folder, "ckrules.toml", '\ufeffarch = "gfx942"\nbaseline = "known.json"\n')
+    assert run("check", "a.json").exit_code == 1
+    assert run("check", "--write-baseline", "a.json").exit_code == 0
+    known = folder / "known.json"
+    known.write_text("\ufeff" + known.read_text())
+    assert run("check", "a.json").exit_code == 0
+
+
 @pytest.mark.parametrize(
     "text",
     [

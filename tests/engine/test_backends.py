@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import random
 import subprocess
 import sys
 from typing import Any
@@ -263,6 +264,21 @@ def test_a_relation_over_many_fields_compiles() -> None:
     rows = [tuple((k * (j + 3)) % 9 for j in range(14)) for k in range(9)]
     space = Space(fields, [rel(Table.relation("some", names, rows), *fields)])
     assert space.count() == len(set(rows))
+
+
+def test_relations_over_the_same_fields_compile() -> None:
+    """As lists of kernels that are compared: joined to one condition, two took minutes."""
+    names = [f"x{k}" for k in range(20)]
+    fields = [Int(n, range(4)) for n in names]
+    rng = random.Random(1)
+    rows = [tuple(rng.randrange(4) for _ in names) for _ in range(40)]
+    a, b = (rel(Table.relation("some", names, r), *fields) for r in (rows[:30], rows[10:]))
+    one, two = set(rows[:30]), set(rows[10:])
+    assert (len(one - two), len(one & two)) == (10, 20)
+    space = Space(fields, [a])
+    assert set(space.to_tuples()) == one
+    assert set(Space(fields, [a, b]).to_tuples()) == set(space.where(b).to_tuples()) == one & two
+    assert set(Space(fields, [a, ~b]).to_tuples()) == set(space.where(~b).to_tuples()) == one - two
 
 
 def test_missing_field() -> None:

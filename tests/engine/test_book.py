@@ -378,3 +378,18 @@ def test_fields_may_be_called_like_parts_of_a_vocabulary(name: str) -> None:
         RuleBook("toy", words, [even()], check=False)
     with pytest.raises(RuleBookError, match=f"field {name} is called like another part of Gemm"):
         Gemm([field])
+
+
+def test_the_baseline_has_fields_of_the_vocabulary() -> None:
+    class Words(Vocabulary):
+        baseline: ClassVar[dict[str, Any]] = {"m": 1, "mm": 2}
+
+    @rule(
+        "AB001", "too-big", kind="compile", source="x.hpp", accepts=[{"m": 1}], rejects=[{"m": 2}]
+    )
+    def small(c: Any) -> Any:
+        """M is small."""
+        return c.m < 2
+
+    with pytest.raises(RuleBookError, match="unknown field of the baseline 'mm': did you"):
+        RuleBook("toy", Words([Int("m", [1, 2])]), [small])

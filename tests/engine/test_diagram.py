@@ -68,20 +68,23 @@ def test_layers_equal_truth_tables(made: Any) -> None:
 @SOME
 @given(st.data())
 def test_relations_equal_truth_tables(data: Any) -> None:
-    """A relation read row by row has the diagram of its truth table, in any order of its keys."""
+    """A relation read row by row has the diagram of its truth table, in any order of its keys.
+
+    So has one that is denied.
+    """
     vs = [Int("a", [1, 2, 4]), Enum("w", ["mem", "compv3"]), Bool("f"), Int("b", [0, 3])]
     used = data.draw(st.permutations(vs))[: data.draw(st.integers(1, 4))]
     keys = st.tuples(*(st.sampled_from([*domain_of(v).values, _outside(v)]) for v in used))
     rows = data.draw(st.sets(keys, max_size=12))
     table = Table.relation("some", [domain_of(v).name for v in used], rows)
-    clause = rel(table, *used)
     domains = _domains(vs)
     grid = Grid(list(domains), domains)
-    found, whole = from_relation(grid, clause), from_truth(grid.truth(clause))
-    assert found is not None
-    assert (found.axes, found.root) == (whole.axes, whole.root)
-    if whole.root > TRUE_NODE:
-        assert _language(found) == _language(whole)
+    for clause in (rel(table, *used), ~rel(table, *used)):
+        found, whole = from_relation(grid, clause), from_truth(grid.truth(clause))
+        assert found is not None
+        assert (found.axes, found.root) == (whole.axes, whole.root)
+        if whole.root > TRUE_NODE:
+            assert _language(found) == _language(whole)
 
 
 def _outside(variable: Any) -> Any:

@@ -231,6 +231,8 @@ def test_bind_accepts_values_of_the_documented_range() -> None:
     assert space.bind(tile_m={96, 16}).domains["tile_m"] == (16, 96)
     assert space.bind(tile_m=[16, 32]).bind(tile_m=32).count() == 2
     assert space.bind(tile_m=16).bind(tile_m=32).count() == 0
+    others = range(96, 96 + len(space.domains["tile_m"]))
+    assert space.bind(tile_m=others).bind(tile_m=200).domains["tile_m"] == ()
     with pytest.raises(UsageError, match="out of range"):
         space.bind(tile_m=999)
     with pytest.raises(UnknownNameError, match="did you mean 'tile_m'"):

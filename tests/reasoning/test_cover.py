@@ -142,3 +142,13 @@ def test_too_many_kinds_are_refused() -> None:
         patch.setattr(projection, "MOST", 3)
         with pytest.raises(UsageError, match="more than 3 kinds"):
             projected([WORDS.C, WORDS.N], [], ["C"])
+
+
+def test_problems_beyond_what_a_field_can_be_are_refused() -> None:
+    """Conditions are simplified by what problems can be: larger ones were called covered."""
+    small = Rule("PR003", "c-max", "launch", WORDS.C <= 50)
+    kernels = Kernels(RuleBook("toy", WORDS, [small], check=False), [{}], ["C"])
+    assert kernels.prove({"C": (1, 12)}).covered
+    for ask in (lambda: kernels.prove({"C": (1, 100)}), lambda: kernels.cover([{"C": 100}])):
+        with pytest.raises(UsageError, match=r"^C = 100 is out of range: expected 1 to 12$"):
+            ask()

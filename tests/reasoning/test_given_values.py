@@ -37,6 +37,18 @@ def test_a_side_without_values_is_empty() -> None:
     assert ckrules.portable([none, none])[0].count() == 0
 
 
+def test_a_rule_is_counted_at_values_of_the_other_side() -> None:
+    """Rules were simplified by their own side's candidates: all points counted, nothing said."""
+
+    def side(name: str, values: list[float], most: float) -> RuleBook:
+        words = Vocabulary([k.Real("r", values), k.Int("m", [1, 2])])
+        return RuleBook(name, words, [Rule(name, "big", Kind.COMPILE, words.r < most)], check=False)
+
+    found = ckrules.diff(side("AB001", [0.5, 2.5], 3), side("AB002", [2.0, 2.5], 1))
+    assert found.only_a.count == 4
+    assert [(r.count, r.message) for r in found.only_a.rules] == [(2, "r = 2.5 is not less than 1")]
+
+
 def test_regions_take_texts_and_arrays() -> None:
     region = k.Region(BOOK, {"m": np.array([16, 32])}, ["d"])
     assert (region.fixed, region.space.count()) == ({"m": (16, 32)}, 2)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.diagram.columns import is_plain
+from ckrules.engine.diagram.columns import are_plain
 from ckrules.engine.expr import BOOL, ENUM, REAL, Expr
 from ckrules.support.errors import UsageError
 
@@ -45,7 +45,7 @@ class Batches:
         self.schema = self.pa.schema([self.pa.field(n, kind) for n, kind in columns.items()])
 
     def _kind(self, values: Sequence[Any]) -> Any:
-        if values and not all(map(is_plain, values)):
+        if not are_plain(values):
             narrow = self.pa.int8() if len(values) < 128 else self.pa.int32()
             return self.pa.dictionary(narrow, self.pa.string())
         return self.pa.array(np.asarray(values)).type
@@ -68,9 +68,11 @@ class Batches:
         values, kind = self.domains[name], self.schema.field(name).type
         if not self.pa.types.is_dictionary(kind):
             return self.pa.array(np.asarray(values)[codes])
-        indices = self.pa.array(codes.astype(kind.index_type.to_pandas_dtype()))
-        shown = [v if v is None or isinstance(v, str) else str(v) for v in values]
-        return self.pa.DictionaryArray.from_arrays(indices, self.pa.array(shown))
+        shown = [v if isinstance(v, str) else str(v) for v in values if v is not None]
+        null = values.index(None) if None in values else len(values)
+        places = (codes - (codes > null)).astype(kind.index_type.to_pandas_dtype())
+        indices = self.pa.array(places, mask=codes == null)  # pandas has no category that is null
+        return self.pa.DictionaryArray.from_arrays(indices, self.pa.array(shown, kind.value_type))
 
     def _derived_values(self, name: str, values: Array) -> Any:
         mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None

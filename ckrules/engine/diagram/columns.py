@@ -64,7 +64,7 @@ class _Coder:
         self.boolean = bool(values) and isinstance(values[0], bool)
         self.word = bool(values) and all(isinstance(v, str) for v in values)
         #: Values that no column of numbers holds as they are, looked up one by one.
-        self.labels = not self.word and not all(map(is_plain, values))
+        self.labels = not self.word and not are_plain(values)
         self.table: Array | None = None
         if values and not self.word and not self.labels:
             self.known = np.asarray(values)
@@ -139,9 +139,10 @@ class _Coder:
         return np.where(known[place] == array, codes[place], np.int32(-1))
 
 
-def is_plain(value: Any) -> bool:
-    """True for a number or Boolean that a numpy array holds without rounding."""
-    return isinstance(value, float) or (isinstance(value, int) and abs(value) <= WHOLE)
+def are_plain(values: Sequence[Any]) -> bool:
+    """True for numbers, or Booleans, that a numpy array holds as they are."""
+    held = (isinstance(v, float) or (isinstance(v, int) and abs(v) <= WHOLE) for v in values)
+    return all(held) and len({isinstance(v, bool) for v in values}) < 2
 
 
 def to_rows(table: Mapping[str, Array], domains: Mapping[str, tuple[Any, ...]]) -> list[Row]:
@@ -199,7 +200,7 @@ def _objects(values: tuple[Any, ...]) -> Array:
 
 
 def evaluated(
-    nodes: Sequence[Expr], column: Callable[[str], Array], size: int
+    nodes: Sequence[Expr], column: Callable[[Expr], Array], size: int
 ) -> list[tuple[Array, Array | None]]:
     """Quantities for each of some rows, and where each is defined (None: everywhere).
 
@@ -227,8 +228,9 @@ def derived(
     """Derived quantities at ``size`` rows of codes, as values, masked where undefined."""
     check_width(list(nodes.values()), bounds_of(domains))
 
-    def column(name: str) -> Array:
-        return encode(domains[name])[table[name]]
+    def column(variable: Expr) -> Array:
+        name = variable.data.name
+        return encode(domains[name], variable.sort)[table[name]]
 
     out: dict[str, Array] = {}
     found = evaluated(list(nodes.values()), column, size)

@@ -8,16 +8,15 @@ serves a disjunct whose clause is already satisfied is forgotten, so that assign
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ckrules.engine.diagram.clause_diagram import DEAD, ClauseDiagram, fold
+from ckrules.engine.diagram.clause_diagram import DEAD, TRUE_NODE, ClauseDiagram, fold
 from ckrules.engine.diagram.errors import BudgetExceededError
 from ckrules.engine.diagram.partial import Partial, evaluate, merge
 from ckrules.engine.diagram.truth import Grid
-from ckrules.engine.evaluate.vector import plain
 from ckrules.engine.expr import BoolExpr
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.rewrite.lower import Lowering, Pair
@@ -67,8 +66,16 @@ def layered(
     return _reduced(axes, targets)
 
 
+def relation_in(clause: BoolExpr) -> BoolExpr | None:
+    """The relation between variables that a clause is or denies; None for other clauses."""
+    found = clause.args[0] if clause.op == "not" else clause
+    named = {a.data.name for a in found.args if a.op == "var"} if found.op == "rel" else ()
+    constants = sum(a.op == "const" for a in found.args)
+    return cast(BoolExpr, found) if named and len(named) + constants == len(found.args) else None
+
+
 def from_relation(grid: Grid, clause: BoolExpr) -> ClauseDiagram | None:
-    """The diagram of a relation between variables, row by row; None for other clauses.
+    """The diagram of a relation or of none between variables, by rows; None for other clauses.
 
     A table of few rows over many variables is a clause of few prefixes, whatever the number of
     combinations. Keys of one value are constants; rows with others are left out.
@@ -82,30 +89,32 @@ def from_relation(grid: Grid, clause: BoolExpr) -> ClauseDiagram | None:
     >>> [t.tolist() for t in found.tables]
     [[[0, 0], [0, 1]], [[0, 0], [0, -1]]]
     """
-    keys = {a.data.name: i for i, a in enumerate(clause.args) if a.op == "var"}
-    fixed = [(i, a.data) for i, a in enumerate(clause.args) if a.op == "const"]
-    if clause.op != "rel" or not keys or len(keys) + len(fixed) < len(clause.args):
+    inside = relation_in(clause)
+    if inside is None:
         return None
+    hit, miss = (TRUE_NODE, DEAD) if inside is clause else (DEAD, TRUE_NODE)
+    keys = {a.data.name: i for i, a in enumerate(inside.args) if a.op == "var"}
+    fixed = [(i, a.data) for i, a in enumerate(inside.args) if a.op == "const"]
     axes = tuple(sorted(grid.place[n] for n in keys))
     order = [keys[grid.names[a]] for a in axes]
-    places = [{v: i for i, v in enumerate(grid.columns[a].tolist())} for a in axes]
-    meant = [key for key in clause.data.rows if all(key[i] == value for i, value in fixed)]
-    codes = [[plain(key[i]) for i in order] for key in meant]
-    known = [[p.get(v, -1) for p, v in zip(places, row, strict=True)] for row in codes]
+    places = [{v: i for i, v in enumerate(grid.values[grid.names[a]])} for a in axes]
+    meant = [key for key in inside.data.rows if all(key[i] == value for i, value in fixed)]
+    known = [[p.get(key[i], -1) for p, i in zip(places, order, strict=True)] for key in meant]
     rows = np.asarray([r for r in known if min(r) >= 0], dtype=np.int64).reshape(-1, len(axes))
     if not len(rows):
-        return ClauseDiagram(axes, [], DEAD)
+        true = [np.zeros((1, grid.sizes[a]), dtype=np.int32) for a in axes]
+        return ClauseDiagram(axes, true, miss)
     state, count = np.zeros(len(rows), dtype=np.int64), 1
     targets: list[Array] = []
     for step, axis in enumerate(axes):
         size = grid.sizes[axis]
         edges, after = np.unique(state * size + rows[:, step], return_inverse=True)
-        target = np.full(count * size, -1, dtype=np.int32)
         last = step + 1 == len(axes)
-        target[edges] = 0 if last else np.arange(len(edges))
+        target = np.full(count * size, miss if last else -1, dtype=np.int32)
+        target[edges] = hit if last else np.arange(len(edges))
         targets.append(target.reshape(count, size))
         state, count = after.reshape(-1), len(edges)
-    return _reduced(axes, targets)
+    return _reduced(axes, targets, miss)
 
 
 def _decided(
@@ -134,12 +143,12 @@ def _filter(
     return out
 
 
-def _reduced(axes: tuple[int, ...], targets: list[Array]) -> ClauseDiagram:
+def _reduced(axes: tuple[int, ...], targets: list[Array], miss: int = DEAD) -> ClauseDiagram:
     tables: list[Array] = []
     successor: Array | None = None
     for target in reversed(targets):
-        # a target of -1, dead, reads the entry that is put at the end
-        rows = target if successor is None else np.append(successor, DEAD)[target]
+        # a target of -1 reads the entry that is put at the end
+        rows = target if successor is None else np.append(successor, miss)[target]
         successor, table = fold(rows)
         tables.append(table)
     assert successor is not None

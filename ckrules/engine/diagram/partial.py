@@ -26,12 +26,10 @@ Array = npt.NDArray[Any]
 
 def evaluate(grid: Grid, axis: int, states: dict[int, Pair]) -> Lowering[Any]:
     """Evaluates expressions where the variable of ``axis`` is a column beside known states."""
-    name = grid.names[axis]
-    column = grid.columns[axis][None, :]
 
-    def lookup(wanted: str) -> Array:
-        assert wanted == name, wanted
-        return column
+    def lookup(wanted: Expr) -> Array:
+        assert wanted.data.name == grid.names[axis], wanted
+        return grid.column(wanted)[None, :]
 
     return Lowering(Vectors(lookup), grid.bounds.never_zero, states)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ckrules.engine.diagram.layers import relation_in
 from ckrules.engine.diagram.propagate import propagate
 from ckrules.engine.diagram.truth import Grid, Table, join, squeezed
 from ckrules.engine.evaluate.vector import Vectors, check_width, encode
@@ -259,26 +260,30 @@ class _State:
                     self._known[clause.id] = tuple(names[a] for a in truth.axes), truth.table
 
     def large(self, pending: Sequence[BoolExpr]) -> list[BoolExpr]:
-        """The clauses without a table, those over the same variables as one."""
+        """The clauses without a table, those over the same variables as one.
+
+        Relations stay apart: their rows make small diagrams.
+        """
         groups: list[tuple[frozenset[str], list[BoolExpr]]] = []
         rest = [c for c in pending if c.id not in self._known]
-        for clause in sorted(rest, key=lambda c: -len(c.support)):
+        rows = [c for c in rest if relation_in(c) is not None]
+        others = (c for c in rest if relation_in(c) is None)
+        for clause in sorted(others, key=lambda c: -len(c.support)):
             for support, group in groups:
                 if clause.support == support:
                     group.append(clause)
                     break
             else:
                 groups.append((clause.support, [clause]))
-        return [all_of(*group) for _, group in groups]
+        return [*rows, *(all_of(*group) for _, group in groups)]
 
 
 def truth_of(clause: BoolExpr, values: Mapping[str, Sequence[Any]]) -> Array:
     """Truth of a clause over one variable for each of its values."""
     (some,) = values.values()
-    column = encode(some)
     bounds = bounds_of(values)
     check_width([clause], bounds)
-    low: Lowering[Any] = Lowering(Vectors(lambda _: column), bounds.never_zero)
+    low: Lowering[Any] = Lowering(Vectors(lambda v: encode(some, v.sort)), bounds.never_zero)
     with np.errstate(all="ignore"):
         return np.broadcast_to(np.asarray(low.bool(clause), dtype=np.bool_), (len(some),))
 

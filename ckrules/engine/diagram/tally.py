@@ -145,8 +145,8 @@ class _Tally:
         return [v if ok else None for v, ok in zip(listed, known, strict=True)]
 
 
-def _unbound(name: str) -> Array:
-    raise AssertionError(f"{name} is not bound")
+def _unbound(variable: Expr) -> Array:
+    raise AssertionError(f"{variable} is not bound")
 
 
 def in_order(counts: Counts, domains: Sequence[Sequence[Value] | None]) -> Counts:

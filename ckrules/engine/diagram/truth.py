@@ -44,10 +44,18 @@ class Grid:
     def __init__(self, names: Sequence[str], values: Mapping[str, Sequence[Any]]) -> None:
         self.names = list(names)
         self.place = {n: i for i, n in enumerate(self.names)}
-        self.columns = [encode(values[n]) for n in self.names]
-        self.sizes = [len(c) for c in self.columns]
-        self.bounds = bounds_of({n: values[n] for n in self.names})
+        self.values = {n: values[n] for n in self.names}
+        self.sizes = list(map(len, self.values.values()))
+        self.bounds = bounds_of(self.values)
+        self._columns: dict[str, Array] = {}
         self._shared: Lowering[Any] | None = None
+
+    def column(self, variable: Expr) -> Array:
+        """The encoded values of a variable."""
+        name = variable.data.name
+        if name not in self._columns:
+            self._columns[name] = encode(self.values[name], variable.sort)
+        return self._columns[name]
 
     def cells(self, clause: BoolExpr) -> int:
         """The number of value combinations of the clause's variables."""
@@ -73,11 +81,14 @@ class Grid:
     def _lowering(self, axes: Iterable[int]) -> Lowering[Any]:
         chosen = list(axes)
         rank = len(chosen)
-        arrays = {
-            self.names[a]: self.columns[a].reshape((1,) * i + (-1,) + (1,) * (rank - i - 1))
-            for i, a in enumerate(chosen)
+        shapes = {
+            self.names[a]: (1,) * i + (-1,) + (1,) * (rank - i - 1) for i, a in enumerate(chosen)
         }
-        return Lowering(Vectors(arrays.__getitem__), self.bounds.never_zero)
+
+        def column(variable: Expr) -> Array:
+            return self.column(variable).reshape(shapes[variable.data.name])
+
+        return Lowering(Vectors(column), self.bounds.never_zero)
 
     def check(self, clauses: Iterable[Expr]) -> None:
         """Refuse expressions that 64-bit integers cannot hold (see `check_width`)."""

@@ -9,7 +9,7 @@ written out as a table of the variable values at which it holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from math import prod
 from operator import eq, ge, gt, le, lt, ne
@@ -239,19 +239,25 @@ class BitEncoder:
     Args:
         bounds: Ranges of the variables (default: the declared ones).
         widest: Bits beyond which a number is refused; the default is what solvers can bear.
+        domains: The values of variables beside floats (default: their candidates).
 
     Raises:
         UndecidedError: For a condition over wider numbers, when it is lowered.
     """
 
-    def __init__(self, bounds: Bounds | None = None, widest: int = _WIDEST) -> None:
-        self.bounds = bounds or Bounds()
+    def __init__(
+        self,
+        bounds: Bounds | None = None,
+        widest: int = _WIDEST,
+        domains: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self.bounds, self._domains = bounds or Bounds(), domains or {}
         self.terms = BitTerms(self.bounds, {}, widest)
         self._low: Lowering[Any] = Lowering(self.terms, self.bounds.never_zero)
 
     def bool(self, root: BoolExpr) -> Any:
         """The z3 term of a condition."""
-        return self._low.bool(tabulate_reals(root))
+        return self._low.bool(tabulate_reals(root, self._domains))
 
     def equals(self, variable: Expr, value: Value) -> Any:
         """The condition that a variable has a value."""
@@ -268,8 +274,11 @@ class BitEncoder:
         return z3.And(term >= low, term <= high)
 
 
-def tabulate_reals(root: BoolExpr) -> BoolExpr:
+def tabulate_reals(root: BoolExpr, domains: Mapping[str, Sequence[Any]]) -> BoolExpr:
     """``root`` with each smallest condition over floats written out as a relation.
+
+    Args:
+        domains: The values of variables, where these are not their candidates.
 
     Raises:
         UsageError: When the variables of such a condition have too many value combinations.
@@ -282,12 +291,13 @@ def tabulate_reals(root: BoolExpr) -> BoolExpr:
             return None
         found = {n.data.name: n for n in walk(node) if n.op == "var"}
         variables = [found[k] for k in sorted(found)]
-        size = prod(len(v.data.values) for v in variables)
+        values = [domains.get(v.data.name, v.data.values) for v in variables]
+        size = prod(map(len, values))
         if size > _TABLE_LIMIT:
             raise UsageError(
                 f"`{node}` mixes floats and {size} value combinations: too many for z3"
             )
-        return relation_of(node, variables, [v.data.values for v in variables])
+        return relation_of(node, variables, values)
 
     return cast(BoolExpr, substitute(root, replace))
 

@@ -36,13 +36,17 @@ def decoded(codes: Sequence[int]) -> list[str]:
     return [words[code] for code in codes]
 
 
-def encode(values: Sequence[Value]) -> Array:
+def encode(values: Sequence[Value], sort: str = "") -> Array:
     """A column of values as the array that expressions are evaluated on.
+
+    Args:
+        values: The values.
+        sort: That of their variable, of which labels are words, be they numbers or not.
 
     >>> encode([True, False]).dtype, encode([1, 2]).dtype
     (dtype('bool'), dtype('int64'))
     """
-    if not all(isinstance(v, (bool, int, float)) for v in values):
+    if sort == ENUM or not all(isinstance(v, (bool, int, float)) for v in values):
         return np.asarray([word_code(v) for v in values], dtype=np.int64)
     if len(values) and isinstance(values[0], bool):
         return np.asarray(values, dtype=np.bool_)
@@ -72,10 +76,10 @@ class Vectors:
     """Algebra over numpy arrays (and scalars where a term does not vary).
 
     Args:
-        column: The array of a variable's values, by variable name.
+        column: The array of a variable's values.
     """
 
-    def __init__(self, column: Callable[[str], Array]) -> None:
+    def __init__(self, column: Callable[[Expr], Array]) -> None:
         self._column = column
 
     def const(self, node: Expr) -> Any:
@@ -85,7 +89,7 @@ class Vectors:
         return np.float64(value) if isinstance(value, float) else np.int64(value)
 
     def var(self, node: Expr) -> Any:
-        return self._column(node.data.name)
+        return self._column(node)
 
     def arith(self, op: str, a: Any, b: Any, node: Expr) -> Any:
         if node.sort == REAL and op in ("min", "max"):  # numpy would pass on a NaN of either side
@@ -224,7 +228,7 @@ def evaluate_columns(
     """
     bounds = Bounds({n: _extent(c) for n, c in columns.items() if c.dtype.kind in "if"})
     check_width(roots, bounds)
-    low: Lowering[Any] = Lowering(Vectors(columns.__getitem__), bounds.never_zero)
+    low: Lowering[Any] = Lowering(Vectors(lambda v: columns[v.data.name]), bounds.never_zero)
     return [np.broadcast_to(np.asarray(low.bool(r), dtype=np.bool_), (size,)) for r in roots]
 
 

@@ -338,7 +338,10 @@ def _enum(value: object, like: EnumExpr) -> EnumExpr:
     if isinstance(value, str):
         symbols = like.symbols
         if symbols and value not in symbols:
-            raise unknown(f"value of {like}", value, symbols)
+            words = [s for s in symbols if isinstance(s, str)]
+            if not words:
+                raise UsageError(f"no value of `{like}` is a word: bind it to one of its values")
+            raise unknown(f"value of {like}", value, words)
         return const(value)
     raise UsageError(f"`{like}` is a word and cannot be compared with `{value!r}`")
 

@@ -329,6 +329,8 @@ class RuleBook:
             try:
                 points = self.examples(r, accepted=verdict)
                 for name, value in ((n, v) for p in points for n, v in p.items()):
+                    if name not in self.fields:  # those of the example itself are known
+                        raise unknown("field of the baseline", name, self.fields)
                     domain_of(self.fields[name]).accept(value)
                 decided = [(at.holds(r.applies), at.holds(r.expr)) for at in map(At, points)]
             except MissingFieldError as error:

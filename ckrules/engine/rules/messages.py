@@ -29,11 +29,11 @@ def fault(expr: BoolExpr, at: At) -> str:
 
 def undefined_part(node: Expr, at: At) -> str:
     """What makes a term undefined at the point; empty if it is defined."""
-    while at.value(node) is None:
+    while _undefined(node, at):
         if node.op == "ite":
             node = node.args[1] if at.holds(node.args[0]) else node.args[2]
             continue
-        inner = [a for a in node.args if a.sort != BOOL and at.value(a) is None]
+        inner = [a for a in node.args if a.sort != BOOL and _undefined(a, at)]
         if inner:
             node = inner[0]
         elif node.op == "lookup":
@@ -43,6 +43,11 @@ def undefined_part(node: Expr, at: At) -> str:
         else:
             return f"{worked(node.args[1], at)} is used as a divisor"
     return ""
+
+
+def _undefined(node: Expr, at: At) -> bool:
+    """Whether a term has no value; that of a variable may be the label None."""
+    return node.op != "var" and at.value(node) is None
 
 
 def _missing(node: Expr, at: At) -> str:
@@ -80,7 +85,7 @@ def _fault(expr: Any, at: At) -> str:
     if op == "ite":
         return _branch(expr, at, _fault)
     for arg in expr.args:
-        if arg.sort != BOOL and at.value(arg) is None:
+        if arg.sort != BOOL and _undefined(arg, at):
             return undefined_part(arg, at)
     if op in _COMPARE:
         return _comparison(expr, at)
