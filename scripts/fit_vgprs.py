@@ -111,8 +111,8 @@ def fit(rows: Sequence[Sample]) -> Floats:
     """Weights, of the signs that they have, by the smallest relative errors.
 
     A kernel that has all registers of its bound could use any number from there on, so that it
-    counts where less is predicted; one that spills wants more than the bound, by a part and half of the
-    registers that it spills. What few kernels say of a term is drawn to 0.
+    counts where less is predicted; one that spills wants more than the bound, by a part of it and
+    half of the registers that it spills. What few kernels say of a term is drawn to 0.
     """
     x, y = table(rows), np.array([r.found for r in rows], np.float64)
     bounds = np.array([r.bound for r in rows], np.float64)

@@ -74,7 +74,7 @@ def test_sizes_are_of_warp_tiles_that_a_wave_computes() -> None:
 
 
 def test_small_tiles_left_out_are_foretold() -> None:
-    """In ten folds said neither too high nor too low in the median, five of six within a quarter."""
+    """In ten folds: neither too high nor too low in the median, five of six within a quarter."""
     rows = _fitted()
     small = [
         (v, r) for v, r in zip(fit_vgprs.crossed(rows), rows, strict=True) if r.size == "1 or 2"
