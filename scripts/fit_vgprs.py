@@ -39,12 +39,9 @@ AGAIN = "clang-22"
 #: Warp tiles that a wave computes of a block tile, along M, N and K, up to which sizes count.
 SIZES = {"1 or 2": 2, "3 to 8": 8, "more": sys.maxsize}
 FOLDS, ROUNDS, SWEEPS, STIFF = 10, 60, 40, 0.05
-MOST_OVER = 0.3
+LEAST_OVER, MOST_OVER = 0.05, 0.3
 #: Lines of each CSV file that the weights were fitted to.
-FITTED = {"conv": 75, "gemm": 105, "quant": 69, "scaled": 16}
-#: A term that came later, fitted to what the others leave of the kernels that have it, and the
-#: terms that stood for it when the others were fitted.
-LATER, STOOD = "scaled products", ("sums of a group", "scales")
+FITTED = {"conv": 321, "gemm": 348, "quant": 269, "scaled": 134}
 Floats = npt.NDArray[np.float64]
 
 
@@ -101,7 +98,6 @@ def _sample(point: dict[str, Any], found: int, spills: int | None, held: bool) -
     values = compile_values(list(terms.values()))(point)
     said = book.resources(point, ["bound_vgprs", "vgprs", "accumulator_vgprs"])
     made = dict(zip(terms, map(int, values), strict=True))
-    made["sums of a group"] = made.get("scales", 0) * said["accumulator_vgprs"]
     return Sample(point, found, spills, made, *said.values(), held)
 
 
@@ -112,34 +108,26 @@ def table(rows: Sequence[Sample], names: Sequence[str] = tuple(WEIGHTS)) -> Floa
 
 
 def fit(rows: Sequence[Sample]) -> Floats:
-    """Weights of the signs that they have, the one of `LATER` last and after the others."""
-    names = [n for n in WEIGHTS if n != LATER]
-    shared = weighed(table(rows, [*names, *STOOD]), rows)[: len(names)]
-    own = [r for r in rows if r.terms.get(LATER)]
-    rest = table(own, names) @ shared
-    return np.append(shared, weighed(table(own, [LATER]), own, rest))
-
-
-def weighed(x: Floats, rows: Sequence[Sample], rest: Floats | float = 0.0) -> Floats:
-    """Weights of columns by the smallest relative errors, where something has the rest.
+    """Weights, of the signs that they have, by the smallest relative errors.
 
     A kernel that has all registers of its bound could use any number from there on, so that it
-    counts where less is predicted; one that spills wants more than the bound, by half of the
-    registers that it spills. What few kernels say of a term is drawn to 0.
+    counts where less is predicted; one that spills wants more than the bound, by a part of it and
+    half of the registers that it spills. What few kernels say of a term is drawn to 0.
     """
-    y = np.array([r.found for r in rows], np.float64)
+    x, y = table(rows), np.array([r.found for r in rows], np.float64)
     bounds = np.array([r.bound for r in rows], np.float64)
     full = y >= bounds - 1
     spilled = np.array([r.spills or 0 for r in rows], np.float64)
-    y = np.where(spilled > 0, bounds + np.minimum(spilled / 2, MOST_OVER * bounds), y)
+    over = LEAST_OVER * bounds + np.minimum(spilled / 2, MOST_OVER * bounds)
+    y = np.where(spilled > 0, bounds + over, y)
     weight, counts = 1 / y, np.ones(len(rows), dtype=bool)
     stiff = np.diag(STIFF * np.sqrt(len(rows)) * np.abs(x / y[:, None]).mean(axis=0))
     found = np.zeros(x.shape[1])
     for _ in range(ROUNDS):
         known = np.vstack([x[counts] * weight[counts][:, None], stiff])
-        wanted = np.concatenate([((y - rest) * weight)[counts], np.zeros(len(found))])
+        wanted = np.concatenate([(y * weight)[counts], np.zeros(len(found))])
         found = improved(known, wanted, found)
-        said = rest + x @ found
+        said = x @ found
         counts = ~(full & (said >= y))
         weight = 1 / y / np.sqrt(np.maximum(np.abs(said / y - 1), 0.04))
     return np.asarray(found)

@@ -109,14 +109,17 @@ class ConvQuantities(TileGemm):
 
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
-        """Addresses in images: a coordinate of each dimension for each load."""
+        """Addresses in images, a coordinate of each dimension for each load; K is always padded."""
         merged = self.num_groups_to_merge > 1
+        single = self.specialization.isin("filter1x1_pad0", "filter1x1_stride1_pad0")
         return {
             "images": const(1),
+            "staged and padded": self.staging_vgprs,
             "coordinates": self.ndim * self.loads,
             "third dimension": ite(self.ndim == 3, 1, 0),
             "accumulators of merged groups": ite(merged, self.accumulator_vgprs, 0),
             "gradient of the input": ite(self.variant == "bwd_data", 1, 0),
+            "operands of 1x1 filters": ite(single, self.operand_vgprs, 0),
         }
 
     @quantity

@@ -272,7 +272,7 @@ class GemmQuantities(WeightTiles):
 
     @property
     def own_register_terms(self) -> dict[str, IntExpr]:
-        """What is transposed or widened has a place for both."""
+        """What is transposed or widened has a place for both; weights go straight to registers."""
         a: IntExpr = ite(self.a_shuffled, self.tile_m * self.a_bytes, 0)
         b: IntExpr = ite(self.b_shuffled, self.tile_n * self.b_bytes, 0)
         rows: IntExpr = ite(self.narrow_a, self.tile_m // self.wave_m, 0)
@@ -280,6 +280,8 @@ class GemmQuantities(WeightTiles):
         widened = (rows + columns) * self.tile_k * self.element_bytes
         return {
             "operands widened": widened // (4 * self.wave_size),
+            "operands of weights": ite(self.pipeline == "preshufflev2", self.operand_vgprs, 0),
+            "staged and padded": ite(self.pad_k, self.staging_vgprs, 0),
             "staged and turned": (a + b) * self.tile_k // (4 * self.load_lanes),
         }
 

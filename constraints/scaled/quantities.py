@@ -130,7 +130,10 @@ class ScaledQuantities(WeightTiles):
         """
         columns: IntExpr = ite(self.narrow_b, self.tile_n // self.wave_n, 0)
         widened = columns * self.tile_k * self.element_bytes // (4 * self.wave_size)
-        return {"operands widened": ite(self.has("scaled_mfma"), 0, widened)}
+        return {
+            "operands widened": ite(self.has("scaled_mfma"), 0, widened),
+            "staged and padded": ite(self.pad_k, self.staging_vgprs, 0),
+        }
 
     def _packed(self, rows: IntExpr, columns: IntExpr) -> tuple[IntExpr, IntExpr]:
         """How many elements of whole bytes rows of A and columns of B of a block tile take."""

@@ -69,6 +69,7 @@ class TileGemm(TileGemmTiles, ABC):
         twice = self.pipeline.isin("compv4", "compv5")
         turned = self.a_shuffled | self.b_shuffled
         single, newer = self.element_bytes == 1, self.has("new_compilers")
+        grouped = self.num_wave_groups > 1
         return {
             "one": const(1),
             "accumulators": self.accumulator_vgprs,
@@ -77,10 +78,11 @@ class TileGemm(TileGemmTiles, ABC):
             "operands held": ite(whole, self.operand_vgprs, 0),
             "operands held twice": ite(twice, self.operand_vgprs, 0),
             "staged": self.staging_vgprs * self._stages,
+            "staged by newer compilers": ite(newer, self.staging_vgprs, 0),
+            "staged by two groups": ite(grouped, self.staging_vgprs, 0),
             "stages turned": ite(turned, self._stages - 1, 0),
-            "bytes": ite(single & ~newer, self.staging_vgprs, 0),
+            "bytes": ite(single, minimum(self.staging_vgprs, 32), 0),
             "bytes held": ite(single & whole & ~newer, self.staging_vgprs, 0),
-            "bytes of newer compilers": ite(single & newer, self.staging_vgprs, 0),
             "loads": self.loads,
             "loads of stages": self.loads * (self._stages - 1),
             "element stores": ite(self.epilogue == "default", 1, 0),
@@ -121,7 +123,7 @@ class TileGemm(TileGemmTiles, ABC):
 
     @quantity
     def vgprs(self) -> IntExpr:
-        """Vector registers of a lane, accumulation registers included (estimate: half within 8 %)."""
+        """Vector registers of a lane, accumulation registers included (estimate: half within 7 %)."""
         return minimum(self.wanted_vgprs, self.bound_vgprs)
 
     @quantity

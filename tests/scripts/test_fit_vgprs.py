@@ -30,7 +30,7 @@ def _off(rows: Sequence[Sample], said: Sequence[float]) -> fit_vgprs.Floats:
 def test_the_book_has_the_fitted_weights() -> None:
     found = dict(zip(fit_vgprs.WEIGHTS, fit_vgprs.fit(_fitted()), strict=True))
     for name, weight in found.items():
-        assert abs(fit_vgprs.UNIT * weight - fit_vgprs.WEIGHTS[name]) <= 1, name
+        assert abs(fit_vgprs.UNIT * weight - abs(fit_vgprs.WEIGHTS[name])) <= 1, name
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -39,9 +39,9 @@ def test_kernels_left_out_are_foretold(apart: bool) -> None:
     rows = _fitted()
     said = fit_vgprs.crossed(rows, [r.kind for r in rows] if apart else None)
     off = _off(rows, said)
-    assert len(rows) >= 425
-    assert np.median(off) <= 0.085
-    assert np.mean(off <= 0.25) >= 0.86
+    assert len(rows) >= 1219
+    assert np.median(off) <= 0.075
+    assert np.mean(off <= 0.25) >= 0.885
     small = np.array([r.accumulators <= 16 for r in rows])
     ratio = np.array([v / r.found for r, v in zip(rows, said, strict=True)])
     assert np.median(ratio[small]) >= 0.97
@@ -58,8 +58,8 @@ def test_spilling_of_kernels_left_out_is_foretold(apart: bool) -> None:
         if r.spills is not None
     ]
     both = sum(s and f for s, f in known)
-    assert both / sum(f for _, f in known) >= 0.76
-    assert both / sum(s for s, _ in known) >= 0.85
+    assert both / sum(f for _, f in known) >= 0.84
+    assert both / sum(s for s, _ in known) >= 0.87
 
 
 def test_sizes_are_of_warp_tiles_that_a_wave_computes() -> None:
@@ -73,13 +73,16 @@ def test_sizes_are_of_warp_tiles_that_a_wave_computes() -> None:
         assert small == (row.size == "1 or 2"), p
 
 
-def test_small_tiles_that_came_later_are_foretold() -> None:
-    """Said neither too high nor too low in the median, four of five within a quarter."""
-    small = [r for r in _rows() if r.held and r.size == "1 or 2"]
-    ratio = np.array([r.vgprs / r.found for r in small])
-    assert len(small) >= 100
+def test_small_tiles_left_out_are_foretold() -> None:
+    """In ten folds: neither too high nor too low in the median, five of six within a quarter."""
+    rows = _fitted()
+    small = [
+        (v, r) for v, r in zip(fit_vgprs.crossed(rows), rows, strict=True) if r.size == "1 or 2"
+    ]
+    ratio = np.array([v / r.found for v, r in small])
+    assert len(small) >= 300
     assert 0.95 <= np.median(ratio) <= 1.05
-    assert np.mean(np.abs(ratio - 1) <= 0.25) >= 0.8
+    assert np.mean(np.abs(ratio - 1) <= 0.25) >= 0.83
 
 
 def test_another_compiler_takes_fewer_registers_of_the_same_kernels() -> None:
@@ -92,6 +95,6 @@ def test_another_compiler_takes_fewer_registers_of_the_same_kernels() -> None:
 def test_the_lines_that_came_later_are_foretold() -> None:
     fresh = [r for r in _rows() if r.held]
     off = _off(fresh, [r.vgprs for r in fresh])
-    assert len(fresh) >= 133
-    assert np.median(off) <= 0.12
-    assert np.mean(off <= 0.25) >= 0.8
+    assert len(fresh) >= 74
+    assert np.median(off) <= 0.02
+    assert np.mean(off <= 0.25) >= 0.92
