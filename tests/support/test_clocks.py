@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: Moments that are stored, and the age of a folder that a killed process left.
+#: Moments that are stored, and ages of folders that killed processes left.
 MOMENTS = {
     "ckrules/compiling/session.py", "ckrules/device/store.py", "ckrules/runtime/measured.py",
-    "ckrules/runtime/cache.py",
+    "ckrules/runtime/cache.py", "ckrules/support/scratch.py",
 }  # fmt: skip
 
 
