@@ -101,10 +101,10 @@ def _sample(point: dict[str, Any], found: int, spills: int | None, held: bool) -
     return Sample(point, found, spills, made, *said.values(), held)
 
 
-def table(rows: Sequence[Sample], names: Sequence[str] = tuple(WEIGHTS)) -> Floats:
-    """The terms of each row, 0 where its family has none of that name."""
-    signs = {n: np.sign(WEIGHTS.get(n, 1)) for n in names}
-    return np.array([[signs[n] * r.terms.get(n, 0) for n in names] for r in rows], np.float64)
+def table(rows: Sequence[Sample]) -> Floats:
+    """The terms of each row by the signs of their weights, 0 where its family has none."""
+    signs = {n: np.sign(w) for n, w in WEIGHTS.items()}
+    return np.array([[s * r.terms.get(n, 0) for n, s in signs.items()] for r in rows], np.float64)
 
 
 def fit(rows: Sequence[Sample]) -> Floats:

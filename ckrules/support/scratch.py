@@ -33,7 +33,7 @@ class ScratchFolder(tempfile.TemporaryDirectory[str]):
     """
 
     def __init__(self, home: Path | None = None) -> None:
-        if home is None:
+        if home is None and os.name == "posix":
             _sweep()
         super().__init__(prefix=_PREFIX, dir=home)
         if (lock := _locked(self.name)) is not None:

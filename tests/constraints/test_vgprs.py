@@ -38,7 +38,7 @@ def _ratios() -> dict[str, list[float]]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "half", "near"), [("all", 0.075, 0.87), ("gfx9", 0.09, 0.87)])
+@pytest.mark.parametrize(("kind", "half", "near"), [("all", 0.075, 0.87), ("gfx9", 0.085, 0.87)])
 def test_the_stated_errors_hold(kind: str, half: float, near: float) -> None:
     off = [abs(r - 1) for r in _ratios()[kind]]
     assert median(off) <= half
