@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 
 _PREFIX = "ckrules-scratch-"
+_LOCK = ".ckrules-lock"
+"""The file in a folder that its process has locked: the folder's own lock is `files.alone`'s."""
 _YOUNG = 60.0
 """Seconds that pass at the most between making a folder and locking it."""
 
@@ -46,7 +48,8 @@ def _locked(name: str) -> int | None:
         import fcntl  # which not every system has
     except ImportError:
         return None
-    lock = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    file = os.path.join(name, _LOCK)
+    lock = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -58,3 +58,17 @@ def test_a_folder_that_is_about_to_be_locked_stays(tmp_path: Path) -> None:
     process, _ = begun(tmp_path)
     process.communicate()
     assert young.exists()
+
+
+def test_its_files_can_be_written_by_one_process_at_a_time() -> None:
+    code = """
+from pathlib import Path
+from ckrules.support import files
+from ckrules.support.scratch import ScratchFolder
+with ScratchFolder() as name, files.alone(Path(name)):
+    print("alone")
+"""
+    made = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert made.stdout == "alone\n"
