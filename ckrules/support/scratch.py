@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-_PREFIX = "ckrules-scratch-"
+_PREFIX = "ckrules-work-"
 _LOCK = ".ckrules-lock"
 """The file in a folder that its process has locked: the folder's own lock is `files.alone`'s."""
 _YOUNG = 60.0

@@ -90,7 +90,7 @@ def test_a_killed_build(many: Path, include: Path, tmp_path: Path) -> None:
     before = rows(many)
     assert 3 <= len(before) < MANY
     # Precompiled headers, too, of which nothing would remove 40 MB that are elsewhere.
-    assert list((many / ".ckrules-tmp" / str(process.pid)).glob("ckrules-scratch-*"))
+    assert list((many / ".ckrules-tmp" / str(process.pid)).glob("ckrules-work-*"))
     assert not list((tmp_path / "tmp").iterdir())
     nothing_is_lost(many, include, before)
 

@@ -39,7 +39,7 @@ def test_a_killed_process_leaves_its_folder_until_the_next_one(tmp_path: Path) -
     foreign = tmp_path / "ckrules-other"
     foreign.mkdir()
     os.utime(foreign, (1, 1))
-    link = tmp_path / "ckrules-scratch-link"
+    link = tmp_path / "ckrules-work-link"
     link.symlink_to(foreign)
     other, kept = begun(tmp_path)
     assert not left.exists()
@@ -53,7 +53,7 @@ def test_a_killed_process_leaves_its_folder_until_the_next_one(tmp_path: Path) -
 
 
 def test_a_folder_that_is_about_to_be_locked_stays(tmp_path: Path) -> None:
-    young = tmp_path / "ckrules-scratch-young"
+    young = tmp_path / "ckrules-work-young"
     young.mkdir()
     process, _ = begun(tmp_path)
     process.communicate()
