@@ -114,7 +114,7 @@ class ScaledQuantities(WeightTiles):
     def staging_vgprs(self) -> IntExpr:
         """Registers of a lane that hold what it loads of A and B for one block tile."""
         a, b = self._packed(self.tile_m, self.tile_n)
-        return (a + b) * self.element_bytes // (4 * self.load_lanes)
+        return ite(self.loads_to_lds, 0, (a + b) * self.element_bytes // (4 * self.load_lanes))
 
     @quantity_in("instructions")
     def loads(self) -> IntExpr:
@@ -143,6 +143,15 @@ class ScaledQuantities(WeightTiles):
     def eight_waves(self) -> BoolExpr:
         """True for the pipelines whose two halves of eight waves take turns."""
         return self.pipeline.isin(w.EIGHT_WAVES, w.EIGHT_WEIGHTS)
+
+    @property
+    def loads_to_lds(self) -> BoolExpr:
+        """True for pipelines that load A and B straight to LDS, through no registers.
+
+        Source: ops/gemm/pipeline/gemm_pipeline_ag_bg_cr_eight_waves_base.hpp: GlobalPrefetchAsync
+        (CK 2026.09, read in ROCm/rocm-libraries @ 3299c68).
+        """
+        return self.eight_waves
 
     @cached_property
     def scales_in_instructions(self) -> BoolExpr:

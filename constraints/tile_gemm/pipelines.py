@@ -185,7 +185,7 @@ def widths_are_direct(c: TileGemm) -> BoolExpr:
 
 @rule(
     "PIPE010", "width-without-direct-load", kind="compile", since="2026.06",
-    applies=lambda c: c.has("async_pipelines") & _direct(c) & c.a.sound & c.b.sound,
+    applies=lambda c: c.has("async_pipelines") & c.loads_to_lds & c.a.sound & c.b.sound,
     says=[("{pipeline} loads A straight to LDS: of bytes a lane {arch} has {table direct_to_lds}, "
           "not {a_width * element_bytes=}"),
           ("{pipeline} loads B straight to LDS: of bytes a lane {arch} has {table direct_to_lds}, "
@@ -205,13 +205,9 @@ def direct_loads_have_width(c: TileGemm) -> BoolExpr:
     return widths_are_direct(c)
 
 
-def _direct(c: TileGemm) -> BoolExpr:
-    return c.pipeline.isin("basic_async_v1", "comp_async")
-
-
 @rule(
     "PIPE019", "transposed-tiles-straight-to-lds", kind="wrong-result",
-    applies=lambda c: _direct(c),
+    applies=lambda c: c.loads_to_lds,
     says=["{pipeline} transposes no A, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: M is contiguous in it",
           "{pipeline} transposes no B, and LDS reads of {arch} transpose no {dtype} of warp_tile_k = {warp_tile_k}: N is contiguous in it"],
     source=[f"{_DIR}/gemm_pipeline_ag_bg_cr_comp_async.hpp: a_lds_shape, b_lds_shape, is_a_load_tr_v, is_b_load_tr_v (CK 2025.11: run with GEMMs of gfx942; CK 2026.09: read)",

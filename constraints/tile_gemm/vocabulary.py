@@ -7,7 +7,17 @@ from collections.abc import Mapping
 
 from ckrules.constraints.tile_gemm import code_size, registers
 from ckrules.constraints.tile_gemm.tiles import TileGemmTiles
-from ckrules.engine.expr import Expr, IntExpr, ceil_div, const, ite, lookup, maximum, minimum
+from ckrules.engine.expr import (
+    BoolExpr,
+    Expr,
+    IntExpr,
+    ceil_div,
+    const,
+    ite,
+    lookup,
+    maximum,
+    minimum,
+)
 from ckrules.engine.rules.book import quantity, quantity_in
 
 
@@ -39,11 +49,16 @@ class TileGemm(TileGemmTiles, ABC):
         """Lanes that share the loads of A and B: those of one group of waves, which loads all."""
         return self.load_waves * self.wave_size // self.num_wave_groups
 
+    @property
+    def loads_to_lds(self) -> BoolExpr:
+        """True for pipelines that load A and B straight to LDS, through no registers."""
+        return self.pipeline.isin("basic_async_v1", "comp_async")
+
     @quantity
     def staging_vgprs(self) -> IntExpr:
         """Registers of a lane that hold what it loads of A and B for one block tile."""
         rows = self.tile_m * self.a_bytes + self.tile_n * self.b_bytes
-        return rows * self.tile_k // (4 * self.load_lanes)
+        return ite(self.loads_to_lds, 0, rows * self.tile_k // (4 * self.load_lanes))
 
     @quantity_in("instructions")
     def loads(self) -> IntExpr:
@@ -61,12 +76,12 @@ class TileGemm(TileGemmTiles, ABC):
     def register_terms(self) -> dict[str, IntExpr]:
         """What a lane needs registers for, by the names of `registers.WEIGHTS`.
 
-        compv3 and compv6 read the operands of a whole block tile ahead, compv4 those of two, and
-        compv5 has two groups of waves in one code, each with sums and operands of its own
-        (gemm_pipeline_ag_bg_cr_comp_v3.hpp to comp_v6.hpp, CK 2025.11).
+        compv3 and compv6 read the operands of a whole block tile ahead, compv4 and comp_async
+        those of two, and compv5 has two groups of waves in one code, each with sums and operands
+        of its own (gemm_pipeline_ag_bg_cr_comp_{v3,v4,v5,v6,async}.hpp, CK 2025.11).
         """
         whole = self.pipeline.isin("compv3", "compv6")
-        twice = self.pipeline.isin("compv4", "compv5")
+        twice = self.pipeline.isin("compv4", "compv5", "comp_async")
         turned = self.a_shuffled | self.b_shuffled
         single, newer = self.element_bytes == 1, self.has("new_compilers")
         grouped = self.num_wave_groups > 1

@@ -109,6 +109,20 @@ def test_a_group_of_waves_loads_the_whole_tile() -> None:
     assert found[1]["staging_vgprs"] == 2 * found[0]["staging_vgprs"] > 0
 
 
+def test_what_goes_straight_to_lds_waits_in_no_registers() -> None:
+    """The kernel of eight waves that wins in aiter's tables was said to spill."""
+    tile = {"tile_m": 192, "tile_n": 256, "tile_k": 128, "wave_m": 4, "wave_n": 2}
+    kernel = {**tile, "arch": "gfx950", "pipeline": "abquant_eight_waves"}
+    rules = book("abquant", ck="2026.06")
+    found = rules.resources(rules.example(kernel), ["staging_vgprs", "spilled_vgprs"])
+    assert found == {"staging_vgprs": 0, "spilled_vgprs": 0}
+    rows = registers.load(NEWER / "gemm.csv", "gemm", BOOKS).rows.values()
+    direct = [r for r in rows if r.point["pipeline"] == "comp_async"]
+    ratios = [k.ratio for k in register_report.judged(direct, BOOKS)]
+    assert len(ratios) >= 9
+    assert max(abs(r - 1) for r in ratios) <= 0.2  # up to 0.37 where two tiles of operands were one
+
+
 def test_who_is_said_to_spill_does() -> None:
     known = [r for r in ROWS if r["spills"] is not None]
     said = [r for r in known if _said(r["config"], "spilled_vgprs")]
