@@ -240,6 +240,18 @@ def test_who_waits_goes_on_when_the_dispatcher_is_closed(
     assert others == ["not built: the dispatcher was closed"] * 2
 
 
+def test_a_dispatcher_that_is_closed_meanwhile_builds_nothing(tmp_path: Path, notes: Path) -> None:
+    """Another thread may close it between the question for compilers and their work."""
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    pending = start(pool, made, [one], lambda _: None).wait(30)
+    assert (pending.ready, pending.done) == ([], True)
+    assert pending.failed == {one.name: "not built: the dispatcher was closed"}
+    assert list(notes.iterdir()) == []
+
+
 def test_failures_are_told(tmp_path: Path, notes: Path) -> None:
     made = cache(tmp_path / "cache")
     (notes / "fail").touch()
