@@ -23,7 +23,7 @@ from ckrules.compiling.folder import manifests
 from ckrules.compiling.manifest import ManifestEntry
 from ckrules.device.cpu import CpuDevice, CpuPlugin
 from ckrules.engine.expr.variables import domain_of
-from ckrules.kernels.families import problems_of
+from ckrules.kernels.families import families, problems_of
 from ckrules.support.errors import UsageError
 from tests.compiling import kernels
 from tests.device import whole_path
@@ -451,6 +451,29 @@ def test_code_is_loaded_whole_and_once(tmp_path: Path) -> None:
     assert no_modules == "0 modules, 0 left"
     assert old == f"0 {tmp_path}/old.host.so: interface 2, expected 3: build it again"
     assert other == f"0 {tmp_path}/other.host.so: not a host library of a kernel"
+
+
+def test_the_header_has_every_problem_of_the_library(tmp_path: Path) -> None:
+    """It left out attention's, and is C as programs of any kind compile it."""
+    require_toolchain()
+    listed = library.chosen(entries(tmp_path / "k", k=doubles.CONV))[0]
+    (tmp_path / "runtime").mkdir()
+    for name, text in library.headers(listed, ()):
+        (tmp_path / name).write_text(text)
+    shutil.copy(Path(library.__file__).parent / "data" / library.HEADER, tmp_path)
+    kinds = {
+        problems_of(variant).members()[0]
+        for family in families().values()
+        for variant in family.variants
+        if family.library is not None
+    }
+    assert len(kinds) == 3
+    sizes = " + ".join(f"sizeof({kind})" for kind in sorted(kinds))
+    text = f'#include "{library.HEADER}"\nint main(void) {{ return !({sizes}); }}\n'
+    for name, standard in (("user.c", "-std=c99"), ("user.cpp", "-std=c++11")):
+        (tmp_path / name).write_text(text)
+        words = (standard, "-pedantic-errors", "-Wall", "-Werror", "-fsyntax-only")
+        compile_c(tmp_path / name, tmp_path / "user", *words)
 
 
 def test_the_compilers_words_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
