@@ -86,7 +86,7 @@ class Dispatcher:
         built = in_folder(folder, arch)
         self.arch = built[0].arch if built else str(arch)
         if results is not None:
-            self.results = Path(results)
+            self.results = Path(results).absolute()
         else:
             self.results = place_for(built, None) if built else self.cache.place / FILE
         self._device = registry.DEFAULT if device is None else device

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -96,17 +97,30 @@ struct Kernel
     std::map<int, Loaded> loaded;                                /* by GPU */
 };
 
-inline std::string beside(const char* name, const char* suffix)
+/* The folder of this library. */
+inline std::string own_folder()
 {
     Dl_info info;
     std::string folder = ".";
-    if(dladdr(reinterpret_cast<void*>(&beside), &info) != 0 && info.dli_fname != nullptr)
+    if(dladdr(reinterpret_cast<void*>(&own_folder), &info) != 0 && info.dli_fname != nullptr)
     {
         const std::string path = info.dli_fname;
         const size_t slash     = path.rfind('/');
-        folder                 = slash == std::string::npos ? "." : path.substr(0, slash);
+        folder                 = slash == std::string::npos ? "." : path.substr(0, slash + 1);
     }
-    return folder + "/" + name + suffix;
+    char* const whole = realpath(folder.c_str(), nullptr);
+    if(whole != nullptr)
+        folder = whole;
+    std::free(whole);
+    return folder;
+}
+
+/* Asked when the library is loaded: its name may be relative, and programs change folders. */
+inline const std::string home = own_folder();
+
+inline std::string beside(const char* name, const char* suffix)
+{
+    return home + "/" + name + suffix;
 }
 
 inline bool open_kernel(Kernel& k)
