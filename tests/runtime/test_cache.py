@@ -65,6 +65,18 @@ def test_two_processes_build_a_kernel_once(
     assert sorted(n.name.split(".")[1] for n in notes.iterdir()) == ["device", "host"]
 
 
+def test_a_cache_stays_where_it_was_named(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = cache(Path("cache"))
+    (one,) = wanted(made, 128)
+    monkeypatch.chdir(notes)
+    made.build(one)
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+    assert not (notes / "cache").exists()
+
+
 def test_an_entry_is_found_by_what_it_is_made_of(tmp_path: Path, notes: Path) -> None:
     made = cache(tmp_path / "cache")
     one, other = wanted(made, 128, 64)
