@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckrules.engine.codec import Point
 from ckrules.support.errors import UsageError
+from ckrules.support.plain_values import plain
 
 if TYPE_CHECKING:
     from ckrules.engine.space import Space
@@ -49,7 +50,7 @@ class LegalSampler:
         if not space.count():
             raise UsageError("the space has no points to propose")
         self.space, self.explore = space, explore
-        self._rng = random.Random(seed)
+        self._rng = random.Random(plain(seed))
 
     # -- what Optuna asks (optuna.samplers.BaseSampler) ----------------------------------------
 

@@ -68,7 +68,8 @@ def reasons(
         fields["dtype"] = dtype
     if "dtype" not in fields:
         raise UsageError("the instance does not say its types: name dtype or list_name")
-    names = [g.strip() for g in gpus.replace(";", ",").split(",") if g.strip()]
+    given = gpus if isinstance(gpus, str) else ""
+    names = [g.strip() for g in given.replace(";", ",").split(",") if g.strip()]
     if not names:
         raise UsageError(f"{gpus!r} names no GPU")
     found: dict[str, None] = {}

@@ -7,6 +7,7 @@ alone. The shell reads the sessions that run from a pipe, which ends with this p
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import threading
@@ -47,11 +48,19 @@ class Guardian:
         self._tell(f"ended {session}\n")
 
     def _tell(self, line: str) -> None:
-        with self._lock, suppress(OSError):
+        with self._lock, suppress(OSError, ValueError):  # ValueError: closed by `_end`
             if self._process is None or self._owner != os.getpid():  # a forked child has its own
                 self._process, self._owner = _shell(), os.getpid()
+                atexit.register(_end, self._process, os.getpid())
             if self._process.stdin is not None:
                 os.write(self._process.stdin.fileno(), line.encode())
+
+
+def _end(shell: subprocess.Popen[bytes], owner: int) -> None:
+    """At the end of the process that has it; Python would warn of what is left open."""
+    with suppress(subprocess.TimeoutExpired):  # a forked child may hold the pipe, too
+        if owner == os.getpid():
+            shell.communicate(timeout=1)
 
 
 def _shell() -> subprocess.Popen[bytes]:

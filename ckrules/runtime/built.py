@@ -181,7 +181,8 @@ def in_folder(folder: Path | str | None, arch: str | None) -> list[ManifestEntry
             raise UsageError("without a folder of kernels, give arch, such as 'gfx942'")
         gpu_facts.load(arch)  # complains of an unknown one
         return []
-    listed = of_gpu(folders.manifests(Path(folder)), arch, str(folder))
+    # absolute, since libraries and results are opened later, wherever the program is then
+    listed = of_gpu(folders.manifests(Path(folder).absolute()), arch, str(folder))
     found = [k for k in listed if not k.missing]
     if not found:
         raise UsageError(f"{folder}: none of {len(listed)} kernels is built: ckrules build")

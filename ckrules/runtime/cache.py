@@ -90,7 +90,7 @@ class KernelCache:
         options: BuildOptions | None = None,
         compile: Callable[[Task], BuildOutcome] = run,
     ) -> None:
-        self.place = place if place is not None else folders.cache() / "kernels"
+        self.place = (place if place is not None else folders.cache() / "kernels").absolute()
         self.limit, self.options, self._compile = limit, options or BuildOptions(), compile
 
     def wanted(self, configs: Sequence[Config], books: Books) -> list[KernelRequest]:

@@ -16,6 +16,7 @@ from ckrules.kernels.timing import CAUTION
 from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.padding import larger
 from ckrules.support.errors import CkrulesError, UsageError, unknown
+from ckrules.support.plain_values import plain
 from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
@@ -114,14 +115,15 @@ class Chooser:
         Kernels that break rules are left out: they may compute anything.
         """
         found = [k for k in self.kernels if k.entry.legal and k.fits(problem)]
-        for name, value in wanted.items():
+        for name, value in ((n, plain(v)) for n, v in wanted.items()):
             if self.kernels and not any(name in k.config for k in self.kernels):
                 raise unknown("field", name, sorted({n for k in self.kernels for n in k.config}))
             values = sorted({str(k.config.get(name)) for k in found})
             found = [k for k in found if k.config.get(name) == value]
             if not found:
                 there = f": there are {', '.join(values)}" if values else ""
-                raise NoKernelError(f"no kernel for {problem} has {name} = {value}{there}")
+                shown = repr(value) if str(value) in values else value
+                raise NoKernelError(f"no kernel for {problem} has {name} = {shown}{there}")
         return found
 
     def choose(self, problem: Problem, wanted: Mapping[str, Any]) -> Choice:

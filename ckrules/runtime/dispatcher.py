@@ -25,7 +25,7 @@ from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.pending import Pending, start
 from ckrules.runtime.problem_text import asked_for
 from ckrules.support.errors import UsageError
-from ckrules.support.plain_values import several, whole
+from ckrules.support.plain_values import mapping, plain, seconds, several, whole
 from ckrules.support.recent import Recent
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Dispatcher:
         built = in_folder(folder, arch)
         self.arch = built[0].arch if built else str(arch)
         if results is not None:
-            self.results = Path(results)
+            self.results = Path(results).absolute()
         else:
             self.results = place_for(built, None) if built else self.cache.place / FILE
         self._device = registry.DEFAULT if device is None else device
@@ -94,8 +94,9 @@ class Dispatcher:
             registry.check(self._device)
         elif isolated:
             raise UsageError("an open device cannot be given to a worker: give its name")
-        self._index, self._options = index, dict(options or {})
-        self._isolated, self._timeout, self._record = isolated, timeout, record
+        given = mapping("options", options or {})
+        self._index, self._options = index, {name: str(value) for name, value in given.items()}
+        self._isolated, self._timeout, self._record = isolated, seconds(timeout), record
         self._kernels = tuple(BuiltKernel.of(k, opener) for k in built)
         self._choices: Recent[tuple[Any, ...], Choice] = Recent(KEPT)
         self._measured: Recent[tuple[Problem, str], KnownTimes] = Recent(KEPT)
@@ -195,9 +196,11 @@ class Dispatcher:
             DeviceError: If the device cannot be opened or refuses an operation.
             KernelFaultError: If a kernel ended the worker (`isolated`).
         """
-        if (alpha, beta) != (1.0, 0.0):
+        scales = plain(alpha), plain(beta)
+        if scales != (1.0, 0.0):
+            a, b = (f"{s:g}" if isinstance(s, (int, float)) else repr(s) for s in scales)
             raise UsageError(
-                f"alpha={alpha:g}, beta={beta:g}: no kernel scales, expected 1 and 0: scale the "
+                f"alpha={a}, beta={b}: no kernel scales, expected 1 and 0: scale the "
                 "result, or add to a product with a kernel of multi_d"
             )
         from ckrules.runtime.execution import Execution

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ckrules.support.errors import CkrulesError
+from ckrules.support.plain_values import seconds
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
@@ -39,7 +40,7 @@ class Pending:
 
     def wait(self, timeout: float | None = None, *, first: bool = False) -> Pending:
         """Waits until all are done, or the first one is ready; at most so many seconds."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + seconds(timeout)
         running = set(self.futures.values())
         while running and not (first and self.ready):
             left = None if deadline is None else deadline - time.monotonic()
@@ -69,7 +70,11 @@ def start(
     for kernel in wanted:
         there = cache.find(kernel)
         if there is None:
-            futures[kernel.name] = pool.submit(one, kernel)
+            try:
+                futures[kernel.name] = pool.submit(one, kernel)
+            except RuntimeError:  # closed since it was asked for
+                futures[kernel.name] = Future()
+                futures[kernel.name].cancel()
             futures[kernel.name].add_done_callback(_wake)
             continue
         ready(there)

@@ -34,6 +34,8 @@ def asked_for(
     """
     fields = dict(wanted)
     if variant is not None:
+        if not isinstance(variant, str):
+            raise UsageError(f"variant = {variant!r}: expected a word such as 'forward'")
         fields["variant"] = plain_variant(variant)
     if not isinstance(problem, (str, Mapping)):
         if not hasattr(problem, "flops"):

@@ -9,6 +9,9 @@ from typing import Any
 
 from ckrules.support.errors import UsageError
 
+_LONGEST = 2e6
+"""Seconds; systems wait no longer at once than 31 bits of milliseconds."""
+
 #: The types whose values stay what they are.
 PLAIN = frozenset((int, str, bool, float))
 
@@ -84,6 +87,7 @@ def seconds(given: Any) -> float:
     Raises:
         UsageError: For what is not a number.
     """
+    given = plain(given)
     if isinstance(given, (int, float)) and given == given:
-        return float(min(given, 1e9))
+        return float(min(given, _LONGEST))
     raise UsageError(f"timeout = {given!r}: expected a number of seconds")

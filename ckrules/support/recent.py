@@ -31,8 +31,9 @@ class Recent(OrderedDict[K, V]):
     def get(self, key: K) -> V | None:  # type: ignore[override]  # no default, unlike a dict's
         """The value, which is kept longer now; None if it is not there."""
         try:
+            found = self[key]  # first: of an empty map, moving hashes no key
             self.move_to_end(key)
-            return self[key]
+            return found
         except KeyError:  # or another thread has just pushed it out
             return None
 

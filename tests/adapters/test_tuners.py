@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
 import optuna
 import pytest
 
@@ -97,7 +98,8 @@ def test_optuna_samples_a_whole_space_and_beyond() -> None:
     assert len(_study(space, "minimize", 4).trials) == 4
     with pytest.raises(UsageError, match="no points"):
         LegalSampler(space.where("tile > 9"))
-    study = optuna.create_study(sampler=LegalSampler(space, seed=1))  # type: ignore[arg-type]
+    sampler = LegalSampler(space, seed=np.int64(1))  # type: ignore[arg-type]
+    study = optuna.create_study(sampler=sampler)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="unroll is not a variable of the space"):
         study.optimize(lambda trial: trial.suggest_int("unroll", 1, 4), n_trials=1)
 

@@ -11,11 +11,14 @@
 #ifndef VECTOR
 #define VECTOR 1
 #endif
+#ifndef VERSION
+#define VERSION CKRULES_ABI_VERSION
+#endif
 
 static const char* said = "";
 static const char* const entries[] = {"standin__one"};
 static const ckrules_info info = {
-    sizeof(ckrules_info), CKRULES_ABI_VERSION, "standin", "2025.11", "", "", "", "{}", 64, 256, 0,
+    sizeof(ckrules_info), VERSION, "standin", "2025.11", "", "", "", "{}", 64, 256, 0,
     1, 0, 0, entries, NULL};
 
 const ckrules_info* ckrules_describe(void) { return &info; }

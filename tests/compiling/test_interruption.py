@@ -382,6 +382,28 @@ def test_a_bar_says_what_is_compiled(
     assert "Traceback" not in run.seen
 
 
+@pytest.mark.parametrize("fork", [False, True])
+def test_nothing_is_left_open_at_the_end(fork: bool, tmp_path: Path) -> None:
+    """Python's warnings of a shell that runs and of its pipe; a forked child may hold the pipe."""
+    code = f"""
+import os, time
+from pathlib import Path
+from ckrules.compiling import execution
+execution.execute(["/bin/true"], Path("."), 60)
+if {fork} and not os.fork():
+    time.sleep(600)
+"""
+    words = [sys.executable, "-X", "dev", "-c", code]
+    with subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as done:
+        assert done.wait(60) == 0
+        with suppress(ProcessLookupError):
+            os.killpg(done.pid, signal.SIGKILL)  # the child
+        assert done.stderr is not None
+        assert fork or done.stderr.read() == ""
+
+
 def test_a_command_gets_its_words_and_an_empty_input(tmp_path: Path) -> None:
     asked = [sys.executable, "-c", "import sys; print(sys.argv[1:], sys.stdin.read())", "a b", "$x"]
     ran = execution.execute(asked, tmp_path, 60)

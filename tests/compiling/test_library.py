@@ -23,7 +23,7 @@ from ckrules.compiling.folder import manifests
 from ckrules.compiling.manifest import ManifestEntry
 from ckrules.device.cpu import CpuDevice, CpuPlugin
 from ckrules.engine.expr.variables import domain_of
-from ckrules.kernels.families import problems_of
+from ckrules.kernels.families import families, problems_of
 from ckrules.support.errors import UsageError
 from tests.compiling import kernels
 from tests.device import whole_path
@@ -348,14 +348,38 @@ def test_the_same_kernels_make_the_same_library(
 
 
 LOADS = r"""
+#include <unistd.h>
 #include "ckrules_kernels.hpp"
 const ckrules_list ckrules_all{};
-static int status = 1;
-static int load(void** module, const void*) { *module = status ? nullptr : &status; return status; }
+static int status = 1, current = 0, modules = 0;
+static int device(int* found) { *found = current; return 0; }
+static int load(void** module, const void*)
+{
+    *module = status ? nullptr : new int{current};
+    modules += status == 0;
+    return status;
+}
+static int unload(void*) { return --modules < 0; }
+static int function(void** found, void* module, const char*)
+{
+    *found = module;
+    return *static_cast<int*>(module) == current ? 0 : 101; /* HIP ends the process */
+}
+static int launched(void* found, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                    unsigned, void*, void**, void**)
+{
+    return *static_cast<int*>(found) == current ? 0 : 101;
+}
 int main(int, char** names)
 {
     using namespace ckrules_runtime;
-    hip.module_load = load;
+    if(chdir("/") != 0)
+        return 1;
+    hip.device          = device;
+    hip.module_load     = load;
+    hip.module_unload   = unload;
+    hip.module_function = function;
+    hip.launch          = launched;
     for(int i : {1, 2})
     {
         ckrules_listed listed{};
@@ -366,15 +390,39 @@ int main(int, char** names)
         for(int again = 0; again < 3; ++again)
             std::printf("%d", load_code(k));
         status = 0;
-        std::printf(" %d", load_code(k));
-        std::printf(" %zu %s\n", k.code.size(), error.c_str());
+        const bool good = load_code(k);
+        std::printf(" %d %zu %s\n", good, k.on->code.size(), error.c_str());
+        ckrules_step step{};
+        step.entry = "entry";
+        for(const int gpu : {0, 1, 0, 2, 1, 2})
+        {
+            current = gpu;
+            if(good && (!load_code(k) || !launch(k, step, nullptr)))
+                std::printf("on GPU %d: %s\n", gpu, error.c_str());
+        }
+        current = 0;
+        std::printf("%d modules", modules);
+        close(k);
+        std::printf(", %d left\n", modules);
+    }
+    ckrules_listed listed{};
+    for(int i : {3, 4})
+    {
+        Kernel k;
+        listed.name = names[i];
+        k.listed    = &listed;
+        std::printf("%d %s\n", open_kernel(k), error.c_str());
     }
 }
 """
 
 
 def test_code_is_loaded_whole_and_once(tmp_path: Path) -> None:
-    """However often the runtime refused it; a file that cannot be read to its end is none."""
+    """On every GPU that is used, however often the runtime refused it, and wherever programs go.
+
+    A file that cannot be read to its end is no code, and a host library of another version of the
+    interface is not asked.
+    """
     require_toolchain()
     found = toolchain.find_compiler()
     assert not isinstance(found, toolchain.Missing)
@@ -391,13 +439,44 @@ def test_code_is_loaded_whole_and_once(tmp_path: Path) -> None:
     command += [f"-I{data}", "-o", str(tmp_path / "main"), str(tmp_path / "main.cpp"), "-ldl"]
     made = subprocess.run(command, check=False, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
+    shared = ("-shared", "-fPIC", f"-I{tmp_path / 'runtime'}")
+    compile_c(HERE / "standin_host.c", tmp_path / "old.host.so", *shared, "-DVERSION=2")
+    compile_c(HERE / "standin_hip.c", tmp_path / "other.host.so", *shared)
+    names = ["whole", "folder", "old", "other"]
     done = subprocess.run(
-        [str(tmp_path / "main"), "whole", "folder"], check=True, capture_output=True, text=True
+        ["./main", *names], cwd=tmp_path, check=True, capture_output=True, text=True
     )
-    whole, none = done.stdout.splitlines()
+    whole, its_modules, none, no_modules, old, other = done.stdout.splitlines()
     assert whole.startswith("000 1 70000 ")
+    assert its_modules == "3 modules, 0 left"
     assert none.startswith("000 0 0 ")
     assert none.endswith("folder.hsaco: cannot be read to its end")
+    assert no_modules == "0 modules, 0 left"
+    assert old == f"0 {tmp_path}/old.host.so: interface 2, expected 3: build it again"
+    assert other == f"0 {tmp_path}/other.host.so: not a host library of a kernel"
+
+
+def test_the_header_has_every_problem_of_the_library(tmp_path: Path) -> None:
+    """It left out attention's, and is C as programs of any kind compile it."""
+    require_toolchain()
+    listed = library.chosen(entries(tmp_path / "k", k=doubles.CONV))[0]
+    (tmp_path / "runtime").mkdir()
+    for name, text in library.headers(listed, ()):
+        (tmp_path / name).write_text(text)
+    shutil.copy(Path(library.__file__).parent / "data" / library.HEADER, tmp_path)
+    kinds = {
+        problems_of(variant).members()[0]
+        for family in families().values()
+        for variant in family.variants
+        if family.library is not None
+    }
+    assert len(kinds) == 3
+    sizes = " + ".join(f"sizeof({kind})" for kind in sorted(kinds))
+    text = f'#include "{library.HEADER}"\nint main(void) {{ return !({sizes}); }}\n'
+    for name, standard in (("user.c", "-std=c99"), ("user.cpp", "-std=c++11")):
+        (tmp_path / name).write_text(text)
+        words = (standard, "-pedantic-errors", "-Wall", "-Werror", "-fsyntax-only")
+        compile_c(tmp_path / name, tmp_path / "user", *words)
 
 
 def test_the_compilers_words_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

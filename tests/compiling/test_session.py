@@ -326,6 +326,11 @@ def test_what_the_folder_of_one_gpu_has_built_is_known_in_that_of_several(
     source.write_text(f"{source.read_text()}\n")
     assert run("build", str(out / "gfx942"), *words).stderr == "1 artifact built\n"
     assert run("build", str(out), *words).stderr == "0 artifacts built, 2 known already\n"
+    (out / "gfx942" / FILE).write_text("damaged")
+    done = run("build", str(out), *words)
+    left, built = done.stderr.splitlines()
+    assert (done.exit_code, built) == (0, "0 artifacts built, 2 known already")
+    assert left.startswith(f"left out: {out}/gfx942/{FILE}: cannot open the results: ")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

@@ -42,9 +42,9 @@ def test_one_candidate_does_not_end_the_build_of_all() -> None:
     assert buildable(list(kernels.values()), "gfx950", report=said.append) == list(kept.values())
 
 
-@pytest.mark.parametrize("gpus", ["", ";", " , "])
-def test_no_gpu_is_an_error(gpus: str) -> None:
-    """An empty ``GPU_ARCHS`` let every instance through."""
+@pytest.mark.parametrize("gpus", ["", ";", " , ", None, ["gfx942"]])
+def test_no_gpu_is_an_error(gpus: Any) -> None:
+    """An empty ``GPU_ARCHS`` let every instance through; one that is not set was a traceback."""
     with pytest.raises(CkrulesError, match="names no GPU"):
         reasons(_instance(ROWS[0]), gpus)
 

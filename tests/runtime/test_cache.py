@@ -65,6 +65,18 @@ def test_two_processes_build_a_kernel_once(
     assert sorted(n.name.split(".")[1] for n in notes.iterdir()) == ["device", "host"]
 
 
+def test_a_cache_stays_where_it_was_named(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = cache(Path("cache"))
+    (one,) = wanted(made, 128)
+    monkeypatch.chdir(notes)
+    made.build(one)
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+    assert not (notes / "cache").exists()
+
+
 def test_an_entry_is_found_by_what_it_is_made_of(tmp_path: Path, notes: Path) -> None:
     made = cache(tmp_path / "cache")
     one, other = wanted(made, 128, 64)
@@ -238,6 +250,18 @@ def test_who_waits_goes_on_when_the_dispatcher_is_closed(
     first, *others = pending.failed.values()
     assert "no host library" in first  # it was begun; the double cannot be loaded
     assert others == ["not built: the dispatcher was closed"] * 2
+
+
+def test_a_dispatcher_that_is_closed_meanwhile_builds_nothing(tmp_path: Path, notes: Path) -> None:
+    """Another thread may close it between the question for compilers and their work."""
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    pending = start(pool, made, [one], lambda _: None).wait(30)
+    assert (pending.ready, pending.done) == ([], True)
+    assert pending.failed == {one.name: "not built: the dispatcher was closed"}
+    assert list(notes.iterdir()) == []
 
 
 def test_failures_are_told(tmp_path: Path, notes: Path) -> None:

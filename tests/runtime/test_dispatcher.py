@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ckrules.compiling.database import FILE
 from ckrules.device.dtypes import decode, encode
 from ckrules.device.interface import DeviceError
 from ckrules.kernels.families import problems_of
@@ -388,6 +389,20 @@ def test_a_missing_build_is_said(tmp_path: Path) -> None:
     (place / "k.hsaco").unlink()
     with pytest.raises(UsageError, match="none of 1 kernels is built: ckrules build"):
         dispatcher(place)
+
+
+def test_the_working_folder_may_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries and results are opened later than a dispatcher is made."""
+    folder(tmp_path / "out", k=CONV)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with dispatcher(Path("out")) as d, dispatcher(Path("out"), results="times.sqlite") as other:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        given = arrays(d.select(CONV_TEXT))
+        assert d.run(CONV_TEXT, *given, record=True) is not None
+        other.run(CONV_TEXT, *given, record=True)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert sorted(p.name for p in tmp_path.glob("**/*.sqlite")) == [FILE, "times.sqlite"]
 
 
 SCRIPT = """

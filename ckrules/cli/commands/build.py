@@ -73,7 +73,7 @@ def command(
     from ckrules.compiling import executors
     from ckrules.compiling.artifacts import RUNNABLE, Artifact
     from ckrules.compiling.compile_commands import LEVELS
-    from ckrules.compiling.database import FILE, of_folder
+    from ckrules.compiling.database import FILE, ResultsError, of_folder
     from ckrules.compiling.folder import manifests
     from ckrules.compiling.results import Results
     from ckrules.compiling.session import BuildOptions, BuildSession
@@ -112,8 +112,11 @@ def command(
     ):
         alone = {k.folder for k in session.kernels if not database and k.folder != home}
         for own in (place / FILE for place in sorted(alone)):
-            if own.exists():  # of a build of one GPU alone
-                results.take(own)
+            try:
+                if own.exists():  # of a build of one GPU alone
+                    results.take(own)
+            except ResultsError as error:  # its kernels are built as if it were not there
+                note(f"left out: {error}")
         summary = session.run(results, pool, at_once, lambda s: bar.advance(1, work=s))
     if not quiet and compiler is None:
         _tell_others(session.compilers)

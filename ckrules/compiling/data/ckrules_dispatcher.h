@@ -18,6 +18,7 @@
 #ifndef CKRULES_DISPATCHER_H
 #define CKRULES_DISPATCHER_H
 
+#include "runtime/ckrules_attention.h"
 #include "runtime/ckrules_conv.h"
 #include "runtime/ckrules_gemm.h"
 #include "runtime/ckrules_kernel.h"
@@ -42,7 +43,7 @@ typedef struct ckrules_call
     const char* variant; /* such as forward or standard */
     const char* fields;  /* what kernels must have, such as dtype=fp16,layout=rcr; NULL: anything */
     const char* kernel;  /* the only one to be asked, by its name; NULL: the fastest that takes it */
-    ckrules_problem problem; /* a ckrules_convolution, or a ckrules_gemm, by the variant */
+    ckrules_problem problem; /* a ckrules_convolution, ckrules_gemm or ckrules_attention, by the variant */
 } ckrules_call;
 
 /* Where a time comes from. */
@@ -93,7 +94,7 @@ CKRULES_API int ckrules_dispatcher_pad(const ckrules_call* call, void* problem,
 CKRULES_API int64_t ckrules_dispatcher_workspace(const ckrules_call* call);
 
 /* Fills and launches on a stream (a hipStream_t, or NULL), waiting for nothing. Tensors are device
-   addresses in the order of runtime/ckrules_conv.h and ckrules_gemm.h. */
+   addresses in the order of runtime/ckrules_conv.h, ckrules_gemm.h and ckrules_attention.h. */
 CKRULES_API int ckrules_dispatcher_launch(const ckrules_call* call, const ckrules_buffers* buffers,
                                           void* stream);
 
@@ -105,7 +106,7 @@ CKRULES_API int ckrules_dispatcher_measure(const ckrules_call* call, const ckrul
 /* Why the last call of this thread failed. */
 CKRULES_API const char* ckrules_dispatcher_error(void);
 
-/* Gives back kernels and modules; the next call opens them again. */
+/* Gives back kernels and modules; the next call opens them again. What was launched has to be done. */
 CKRULES_API void ckrules_dispatcher_close(void);
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -73,6 +74,14 @@ constexpr int kTimed   = 10;
 
 inline std::mutex lock;
 
+/* A kernel's code on one GPU: HIP's modules belong to the GPU that is current when they are loaded. */
+struct Loaded
+{
+    std::string code;
+    void* module = nullptr;
+    std::map<std::string, void*> functions;
+};
+
 /* One kernel, opened when it is first asked. */
 struct Kernel
 {
@@ -84,29 +93,42 @@ struct Kernel
     decltype(&ckrules_plan_free) plan_free            = nullptr;
     decltype(&ckrules_last_error) last_error          = nullptr;
     const ckrules_info* info                          = nullptr;
-    void* module                                      = nullptr;
-    std::string code;
-    std::map<std::string, void*> functions;
+    Loaded* on                                        = nullptr; /* of the GPU that is current */
+    std::map<int, Loaded> loaded;                                /* by GPU */
 };
 
-inline std::string beside(const char* name, const char* suffix)
+/* The folder of this library. */
+inline std::string own_folder()
 {
     Dl_info info;
     std::string folder = ".";
-    if(dladdr(reinterpret_cast<void*>(&beside), &info) != 0 && info.dli_fname != nullptr)
+    if(dladdr(reinterpret_cast<void*>(&own_folder), &info) != 0 && info.dli_fname != nullptr)
     {
         const std::string path = info.dli_fname;
         const size_t slash     = path.rfind('/');
-        folder                 = slash == std::string::npos ? "." : path.substr(0, slash);
+        folder                 = slash == std::string::npos ? "." : path.substr(0, slash + 1);
     }
-    return folder + "/" + name + suffix;
+    char* const whole = realpath(folder.c_str(), nullptr);
+    if(whole != nullptr)
+        folder = whole;
+    std::free(whole);
+    return folder;
+}
+
+/* Asked when the library is loaded: its name may be relative, and programs change folders. */
+inline const std::string home = own_folder();
+
+inline std::string beside(const char* name, const char* suffix)
+{
+    return home + "/" + name + suffix;
 }
 
 inline bool open_kernel(Kernel& k)
 {
     if(k.library != nullptr)
         return true;
-    void* found = dlopen(beside(k.listed->name, ".host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string path = beside(k.listed->name, ".host.so");
+    void* found            = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if(found == nullptr)
     {
         const char* said = dlerror();
@@ -121,17 +143,31 @@ inline bool open_kernel(Kernel& k)
        !symbol(found, "ckrules_last_error", k.last_error) ||
        !symbol(found, "ckrules_describe", describe))
     {
+        error = path + ": not a host library of a kernel";
         dlclose(found);
         return false;
     }
-    k.info    = describe();
+    k.info = describe();
+    if(k.info->abi_version != CKRULES_ABI_VERSION)
+    {
+        error = path + ": interface " + std::to_string(k.info->abi_version) + ", expected " +
+                std::to_string(CKRULES_ABI_VERSION) + ": build it again";
+        k.info = nullptr;
+        dlclose(found);
+        return false;
+    }
     k.library = found;
     return true;
 }
 
+/* Has the code on the GPU that is current. */
 inline bool load_code(Kernel& k)
 {
-    if(k.module != nullptr)
+    int device = 0;
+    if(!done(hip.device(&device), "hipGetDevice"))
+        return false;
+    k.on = &k.loaded[device];
+    if(k.on->module != nullptr)
         return true;
     const std::string path = beside(k.listed->name, ".hsaco");
     std::FILE* file        = std::fopen(path.c_str(), "rb");
@@ -141,9 +177,9 @@ inline bool load_code(Kernel& k)
         return false;
     }
     char part[65536];
-    k.code.clear(); /* of a load that failed */
+    k.on->code.clear(); /* of a load that failed */
     for(size_t n = 0; (n = std::fread(part, 1, sizeof(part), file)) > 0;)
-        k.code.append(part, n);
+        k.on->code.append(part, n);
     const bool whole = std::ferror(file) == 0;
     std::fclose(file);
     if(!whole)
@@ -151,14 +187,14 @@ inline bool load_code(Kernel& k)
         error = path + ": cannot be read to its end";
         return false;
     }
-    return done(hip.module_load(&k.module, k.code.data()), "hipModuleLoadData");
+    return done(hip.module_load(&k.on->module, k.on->code.data()), "hipModuleLoadData");
 }
 
 inline bool launch(Kernel& k, const ckrules_step& step, void* stream)
 {
-    void*& function = k.functions[step.entry];
+    void*& function = k.on->functions[step.entry];
     if(function == nullptr &&
-       !done(hip.module_function(&function, k.module, step.entry), "hipModuleGetFunction"))
+       !done(hip.module_function(&function, k.on->module, step.entry), "hipModuleGetFunction"))
         return false;
     size_t size   = step.args_size;
     void* extra[] = {reinterpret_cast<void*>(1), const_cast<void*>(step.args),
@@ -202,7 +238,7 @@ inline bool find_room(Kernel& k, ckrules_room& room, const ckrules_room*& given)
     const int threads = static_cast<int>(k.info->block_size);
     if(!done(hip.device(&device), "hipGetDevice") ||
        !done(hip.attribute(&room.compute_units, kComputeUnits, device), "hipDeviceGetAttribute") ||
-       !done(hip.module_function(&function, k.module, k.info->entries[0]),
+       !done(hip.module_function(&function, k.on->module, k.info->entries[0]),
              "hipModuleGetFunction") ||
        !done(hip.occupancy(&room.blocks_per_cu, function, threads, 0),
              "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"))
@@ -270,8 +306,9 @@ inline std::vector<Kernel>& all()
 /* Gives back what a kernel has opened; it can be opened again. */
 inline void close(Kernel& k)
 {
-    if(k.module != nullptr)
-        hip.module_unload(k.module);
+    for(const auto& each : k.loaded)
+        if(each.second.module != nullptr)
+            hip.module_unload(each.second.module);
     if(k.library != nullptr)
         dlclose(k.library);
     const ckrules_listed* const listed = k.listed;
