@@ -9,7 +9,6 @@ import ctypes
 import ctypes.util
 import importlib
 import os
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,19 +58,20 @@ class HipDevice:
         self._memory: dict[int, Any] = {}
         self._stream: int | None = None
         self.info = _info(self._hip, index)
-        call(self._hip, "hipSetDevice", index)
-        self._thread = threading.get_ident()
 
     def _call(self, name: str, *args: Any) -> Any:
-        if threading.get_ident() != self._thread:  # HIP has a current device for each thread
-            call(self._hip, "hipSetDevice", self.info.index)
-            self._thread = threading.get_ident()
-        return call(self._hip, name, *args)
+        """Calls a function with this device as the thread's, which others find as they left it."""
+        before = int(call(self._hip, "hipGetDevice"))
+        if before == self.info.index:
+            return call(self._hip, name, *args)
+        call(self._hip, "hipSetDevice", self.info.index)
+        try:
+            return call(self._hip, name, *args)
+        finally:
+            call(self._hip, "hipSetDevice", before)
 
     def use_stream(self, stream: int) -> None:
         """Has fills, copies, launches and events go to a stream from now on; 0: the usual one."""
-        call(self._hip, "hipSetDevice", self.info.index)  # whatever others set in this thread
-        self._thread = threading.get_ident()
         self._stream = stream or None
 
     def load(self, code: bytes) -> _Module:

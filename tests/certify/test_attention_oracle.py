@@ -80,7 +80,8 @@ def test_small_kernels_of_three_pipelines_compile(oracle: CompilerOracle) -> Non
     straight = {"pipeline": "qr_async", "pad_s": True, "pad_d": True, "pad_dv": True}
     points = [point(**TINY), point(**TINY, **straight, dropout=True), point(**TINY, pipeline="qs")]
     rules = book("fmha_fwd", ck="2025.11")
-    assert [v.code for p in points for v in rules.violations(p)] == []
+    broken = [v for p in points for v in rules.violations(p) if v.kind == "compile"]
+    assert broken == []
     assert oracle.check_batch(points) is not None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,7 +44,8 @@ class FakeHip:
         self.devices, self.old = devices, old
         self.freed = 0
         self.launched: list[tuple[Any, ...]] = []
-        self.current: list[int] = []
+        self.current = threading.local()
+        self.waited: list[int] = []
         self.streams: list[tuple[str, Any]] = []
 
     def hipGetDeviceCount(self) -> tuple[Any, ...]:
@@ -57,6 +59,8 @@ class FakeHip:
     def hipGetDeviceProperties(self, *args: Any) -> tuple[Any, ...]:
         if self.old and len(args) == 1:
             raise TypeError("takes 2 arguments")
+        if args[-1] >= self.devices:
+            return (hipError_t.hipErrorInvalidValue,)
         found = args[0] if self.old else SimpleNamespace()
         found.name, found.gcnArchName = b"Radeon\0\0", b"gfx942:sramecc+:xnack-\0"
         found.multiProcessorCount = 304
@@ -71,8 +75,11 @@ class FakeHip:
     def hipGetErrorString(self, status: Any) -> bytes:
         return b"named symbol not found"
 
+    def hipGetDevice(self) -> tuple[Any, ...]:
+        return hipError_t.hipSuccess, getattr(self.current, "index", 0)
+
     def hipSetDevice(self, index: int) -> tuple[Any, ...]:
-        self.current.append(index)
+        self.current.index = index
         return (hipError_t.hipSuccess if index < self.devices else hipError_t.hipErrorInvalidValue,)
 
     def hipMalloc(self, size: int) -> tuple[Any, ...]:
@@ -131,6 +138,7 @@ class FakeHip:
         return hipError_t.hipSuccess, 512 // threads
 
     def hipDeviceSynchronize(self) -> tuple[Any, ...]:
+        self.waited.append(getattr(self.current, "index", 0))
         return (hipError_t.hipSuccess,)
 
     def hipEventCreate(self) -> tuple[Any, ...]:

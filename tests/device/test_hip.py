@@ -14,7 +14,7 @@ from ckrules.device.hip import HipDevice, HipPlugin, binding
 from ckrules.device.interface import Device, DeviceError
 from tests.cli.run import run
 from tests.device.descriptors import described
-from tests.device.fake_hip import FakeHip
+from tests.device.fake_hip import FakeHip, hipError_t
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -87,7 +87,7 @@ def test_errors_are_named() -> None:
     device = HipDevice(0, FakeHip())
     with pytest.raises(DeviceError, match=r"hipModuleGetFunction: hipErrorNotFound \(named symbol"):
         device.launch(device.load(b"x"), "missing", (1, 1, 1), (64, 1, 1), b"")
-    with pytest.raises(DeviceError, match="hipSetDevice: hipErrorInvalidValue"):
+    with pytest.raises(DeviceError, match="hipGetDeviceProperties: hipErrorInvalidValue"):
         HipDevice(3, FakeHip())
 
 
@@ -151,16 +151,19 @@ def test_everything_goes_to_the_stream_that_is_used() -> None:
     device.close()
 
 
-def test_each_thread_gets_the_device() -> None:
-    """HIP's current device is one of the thread; that of a new thread is the first."""
-    hip = FakeHip(devices=2)
+def test_calls_go_to_the_device_and_leave_the_thread_its_own() -> None:
+    """PyTorch allocates on the thread's current GPU, which a device with another index moved."""
+    hip = FakeHip(devices=3)
     device = HipDevice(1, hip)
-    assert hip.current == [1]
     device.synchronize()
-    assert hip.current == [1]
-    thread = threading.Thread(target=device.synchronize)
+    thread = threading.Thread(target=device.synchronize)  # HIP has a current device for each
     thread.start()
     thread.join()
-    assert hip.current == [1, 1]
+    assert hip.hipGetDevice() == (hipError_t.hipSuccess, 0)
+    hip.hipSetDevice(2)
+    device.use_stream(7)
     device.synchronize()
-    assert hip.current == [1, 1, 1]
+    with pytest.raises(DeviceError):
+        device.launch(device.load(b"x"), "missing", (1, 1, 1), (64, 1, 1), b"")
+    assert hip.hipGetDevice() == (hipError_t.hipSuccess, 2)
+    assert hip.waited == [1, 1, 1]
