@@ -143,6 +143,7 @@ def test_why_fix_and_lint(tmp_path: Path) -> None:
         ({"variables": [{"name": "x", "values": ["a", "\ud800"]}]}, "is half a character"),
         ({"constraints": ["x ** 3000000000 > 0"]}, "reaches a number of more than 4,096 bits"),
         ({"variables": [{"name": "x y", "values": [1]}]}, "cannot name a variable"),
+        ({"variables": [{"name": "True", "values": [1]}]}, "'True' cannot name a variable: it is a value"),
         ({"variables": [SPACE["variables"][0]] * 2}, "variable x is declared twice"),
         ({"variables": ["x"]}, "a variable needs a name and values"),
     ],
