@@ -143,7 +143,8 @@ def name_or_text(point: Mapping[str, Any]) -> str:
 
 def source_lines(rules: Iterable[Rule]) -> list[str]:
     """Where rules come from, a line each."""
-    return [f"    {r.code}: {r.summary} ({'; '.join(r.sources)})" for r in rules]
+    said = [(f"    {r.code}: {r.summary}", "; ".join(r.sources)) for r in rules]
+    return [f"{text} ({places})" if places else text for text, places in said]
 
 
 @dataclass(frozen=True, slots=True)
