@@ -108,9 +108,7 @@ def test_why_fix_and_lint(tmp_path: Path) -> None:
     asked = ("--where", "y == 2 & y == 3")  # which has no place
     assert "source: \n" not in run("why", path, json.dumps(bad), *asked).stdout
     none = run("fix", path, json.dumps(bad), *asked).stdout
-    assert (
-        "R4 (y == 2 & y == 3) leaves no configuration at all\n    R4: y == 2 & y == 3\n" in none
-    )
+    assert "R4 (y == 2 & y == 3) leaves no configuration at all\n    R4: y == 2 & y == 3\n" in none
     assert run("why", path).stdout.startswith("not empty: x=")
 
     point = write(tmp_path, "point.json", bad)
