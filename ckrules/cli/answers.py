@@ -167,6 +167,7 @@ class Writer:
 answer_options = gathered("write", Writer, output_options(TEXT))
 
 
-def timeout_option(seconds: int) -> Callable[[F], F]:
-    """``--timeout``: how long a solver may take."""
-    return option("--timeout", type=Seconds(), default=float(seconds), help=f"Seconds [{seconds}].")
+def timeout_option(seconds: int, of: str = "for a question to the solver") -> Callable[[F], F]:
+    """``--timeout``: how long a solver may take, and for what."""
+    said = f"Seconds {of} [{seconds}]."
+    return option("--timeout", type=Seconds(), default=float(seconds), help=said)
