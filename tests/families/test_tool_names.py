@@ -131,5 +131,5 @@ def test_no_name_of_tile_engine_says_another_number_of_ds(style: str) -> None:
 
 def test_rule_set_is_among_the_names_that_are_known() -> None:
     """Of convolutions it was said that none is known."""
-    with pytest.raises(UnknownNameError, match="'aiter': known are rule_set$"):
+    with pytest.raises(UnknownNameError, match=r"'aiter': known are rule_set$"):
         styled_name(book("forward").vocabulary.baseline, "aiter")
