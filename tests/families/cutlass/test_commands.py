@@ -37,6 +37,7 @@ def test_nothing_is_said_of_evidence_that_is_not_kept(command: Command) -> None:
     checked = command("check", "--arch", "H100", "--format", "full", wrong)
     assert "CUTT004" in checked.stdout
     assert "confirmed" not in checked.stdout
+    assert "Evidence" not in command("explain", "CUTT004").stdout
 
 
 @pytest.mark.parametrize(
