@@ -217,10 +217,12 @@ class _Broken(Diagnostic):
         ]
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> Standing | None:
         assert self._entry is not None
-        family = self._entry.config.family.name
-        return of_rule(self._violation.rule, Scope(family, self._books.headers, (self.arch,)))
+        family = self._entry.config.family
+        if family.headers:  # `ckrules certify` asks about CK's
+            return None
+        return of_rule(self._violation.rule, Scope(family.name, self._books.headers, (self.arch,)))
 
     def _seek(self) -> Help:
         entry, rule = self._entry, self._violation.rule

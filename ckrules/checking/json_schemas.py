@@ -18,7 +18,7 @@ from ckrules.engine.expr import BOOL, ENUM, REAL
 from ckrules.engine.expr.variables import Domain, domain_of
 from ckrules.engine.rules.book import RuleBook
 from ckrules.kernels.books import Books
-from ckrules.kernels.families import family_of
+from ckrules.kernels.families import family_of, gpus_of
 from ckrules.readers.json_text import LISTS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -72,7 +72,7 @@ def _family(book: RuleBook, books: Books) -> JsonSchema:
     family = family_of(str(domains["variant"].values[0]))
     schema = books.schema(family.variants[0])
     fields = {n: _field(d, family.aliases.get(n, {})) for n, d in domains.items()}
-    products = [p.split()[-1] for g in books.gpus for p in g.products]
+    products = [p.split()[-1] for g in gpus_of(family, books.gpus) for p in g.products]
     fields["arch"] = {
         "type": "string",
         "description": domains["arch"].doc,

@@ -143,7 +143,8 @@ def name_or_text(point: Mapping[str, Any]) -> str:
 
 def source_lines(rules: Iterable[Rule]) -> list[str]:
     """Where rules come from, a line each."""
-    return [f"    {r.code}: {r.summary} ({'; '.join(r.sources)})" for r in rules]
+    said = [(f"    {r.code}: {r.summary}", "; ".join(r.sources)) for r in rules]
+    return [f"{text} ({places})" if places else text for text, places in said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,7 @@ class Writer:
 answer_options = gathered("write", Writer, output_options(TEXT))
 
 
-def timeout_option(seconds: int) -> Callable[[F], F]:
-    """``--timeout``: how long a solver may take."""
-    return option("--timeout", type=Seconds(), default=float(seconds), help=f"Seconds [{seconds}].")
+def timeout_option(seconds: int, of: str = "for a question to the solver") -> Callable[[F], F]:
+    """``--timeout``: how long a solver may take, and for what."""
+    said = f"Seconds {of} [{seconds}]."
+    return option("--timeout", type=Seconds(), default=float(seconds), help=said)

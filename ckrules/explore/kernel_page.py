@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ckrules.arch import Gpu
 from ckrules.codegen.generate import files_of
@@ -113,22 +113,18 @@ class KernelPage:
     @cached_property
     def lines(self) -> Sequence[str]:
         """What ``ckrules draw`` says of it: what waves compute, what lanes load, what it takes."""
-        gpu = self.gpu
-        found = self.config.family.picture(self.point, self.known, gpu) if gpu else None
-        return found or ()
+        return self.config.family.picture(self.point, self.known, self.gpu) or ()
 
     @property
-    def gpu(self) -> Gpu | None:
-        """Its GPU."""
-        return next((g for g in self.books.gpus if g.name == self.point["arch"]), None)
+    def gpu(self) -> Gpu:
+        """Its GPU; of a family with GPUs of its own a `TargetGpu`."""
+        return cast("Gpu", self.books.gpu(str(self.point["arch"])))
 
     @cached_property
     def lds(self) -> LdsMap | str:
         """The way of its operands through LDS, or why there is none."""
         if self.broken:
             return "it breaks rules"
-        if self.gpu is None:
-            return "its GPU is not known"
         return self.config.family.lds_map(self.point, self.book.vocabulary, self.gpu)
 
     @cached_property
@@ -148,7 +144,7 @@ class KernelPage:
     def registers(self) -> Mapping[str, str]:
         """Quantities that count registers of a lane, and what the GPU has."""
         registers = {n: _shown(v) for n, v in self.known.items() if n.endswith("vgprs")}
-        if registers and self.gpu is not None:
+        if registers and isinstance(self.gpu, Gpu):
             registers["of the GPU"] = _shown(self.gpu.vgprs_per_wave)
         return registers
 

@@ -95,8 +95,8 @@ def unpredicted(subject: Subject, choice: FieldChoice) -> str:
         return f"No times are predicted of {variant} kernels."
     if not usual:
         return f"No problems of {variant} kernels are usual, so that none has a time."
-    gpu = next((g for g in subject.books.gpus if g.name == arch), None)
-    return "" if gpu and gpu.performance else f"Nothing is known of the speeds of {arch}."
+    known = subject.books.gpu(arch).performance
+    return "" if known else f"Nothing is known of the speeds of {arch}."
 
 
 def usual_kind(subject: Subject, choice: FieldChoice) -> str:

@@ -159,7 +159,7 @@ def styled_name(point: Mapping[str, Any], style: str | None) -> str:
         return format_name(point, rule_set_spelling(point))
     family = family_of(str(point.get("variant")))
     if style not in family.styles:
-        raise unknown(f"names of {family.name} kernels", style, family.styles)
+        raise unknown(f"names of {family.name} kernels", style, (RULE_SET, *family.styles))
     return family.styles[style].format(point)
 
 

@@ -38,14 +38,18 @@ def rule_page(book: RuleBook, rule: Rule) -> str:
         *_definitions(rule),
         "## Examples",
         _examples(book, rule),
-        "## Evidence",
-        _evidence(rule),
+        *(["## Evidence", _evidence(rule)] if book.name not in _elsewhere() else []),
         "## Source",
         "\n".join(f"- {s}" for s in rule.sources),
         *_read_again(rule),
         *([f"Known upstream as {rule.issue}."] if rule.issue else []),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _elsewhere() -> set[str]:
+    """The books of families whose headers are not CK's, about which `ckrules certify` asks."""
+    return {family.title for family in families().values() if family.headers}
 
 
 def _evidence(rule: Rule) -> str:

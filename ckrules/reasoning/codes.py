@@ -16,7 +16,7 @@ CODES: Mapping[str, tuple[str, str, str]] = {
     "LINT005": ("warning", "guard cannot hold", "The rule applies to no candidate."),
     "LINT006": (
         "note", "divisor can be zero",
-        "The rule is false there, which may not be what it means to say.",
+        "The condition around it is false there, which may not be what is meant.",
     ),
     "LINT007": ("warning", "field that no rule reads", "Its values change no verdict."),
 }  # fmt: skip

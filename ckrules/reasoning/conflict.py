@@ -66,7 +66,8 @@ class Conflict:
         facts = [*map(str, self.held), *(f"`{to_text(c)}`" for c in self.conditions)]
         rules = ", ".join(f"{r.code} ({r.name})" for r in self.rules)
         if not facts:
-            return f"{rules} leave no configuration at all"
+            verb = "leaves" if len(self.rules) == 1 else "leave"
+            return f"{rules} {verb} no configuration at all"
         verb = "cannot hold" + (" together" if len(facts) > 1 else "")
         return f"{' and '.join(facts)} {verb}" + (f" under {rules}" if rules else "")
 

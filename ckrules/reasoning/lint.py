@@ -371,7 +371,7 @@ class _Lint:
             if isinstance(point, dict):
                 text = (
                     f"{r.code} ({r.name}) divides by `{to_text(divisor)}`, which can be 0; "
-                    "the rule counts as broken there"
+                    "the condition around it counts as false there"
                 )
                 yield Finding("LINT006", r.code, text, (r,), None, point)
 

@@ -173,7 +173,7 @@ def fix(
         point: A full point, legal or not (a legal one is its own only fix).
         keep: Fields that keep their value, or one field.
         weights: What changing a field costs, an integer from 1 (default: `Vocabulary.cost`).
-        timeout: Seconds for the solver.
+        timeout: Seconds: at most half of them for listing, what is left for the solver.
 
     Raises:
         UsageError: For a point that lacks a field, or an ``n`` or a weight below 1.
@@ -203,15 +203,18 @@ def fix(
     costs = {name: book.vocabulary.cost(name) for name in book.fields} | weights
     metric = Metric(full, domains, sorts, costs)
     conditions = [r.condition for r in book.rules]
-    found, done, complete = _listed(metric, domains, conditions, n)
+    began = time.monotonic()
+    found, done, complete = _listed(metric, domains, conditions, n, began + timeout / 2)
     undecided = ""
     if len(found) < n and not complete:
+        left = began + timeout - time.monotonic()
         try:
-            complete = _search(book, metric, domains, n, timeout, (found, done))
+            complete = _search(book, metric, domains, n, left, (found, done))
         except UndecidedError as error:
+            over = time.monotonic() - began >= timeout
+            undecided = f"not known within {timeout:g} s" if over else str(error)
             if not found:
-                raise
-            undecided = str(error)
+                raise UndecidedError(undecided) from None
     found = found[:n]
     for other in found:
         if book.violations(other):
@@ -222,9 +225,16 @@ def fix(
 
 
 def _listed(
-    metric: Metric, domains: Mapping[str, Sequence[Any]], conditions: Sequence[BoolExpr], n: int
+    metric: Metric,
+    domains: Mapping[str, Sequence[Any]],
+    conditions: Sequence[BoolExpr],
+    n: int,
+    until: float,
 ) -> tuple[list[Point], int, bool]:
-    """The nearest repairs by listing, up to which cost that is all, and whether it is all."""
+    """The nearest repairs by listing, up to which cost that is all, and whether it is all.
+
+    No further cost is begun when the clock is at ``until``.
+    """
     near = Neighbourhood(metric.point, domains, conditions, metric.weights)
     found: list[Point] = []
     done = -1
@@ -232,7 +242,7 @@ def _listed(
         for cost, level in near.levels():
             found += sorted(level, key=metric.key)
             done = cost
-            if len(found) >= n:
+            if len(found) >= n or time.monotonic() >= until:
                 return found, done, False
     except UsageError:  # numbers beyond 64 bits at too many points to list them
         return found, done, False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +15,9 @@ from ckrules.device import problem_set
 from ckrules.device.execute import opener_named, same_tensors
 from ckrules.device.jobs import OPENER
 from ckrules.device.prediction import WrongSums
+from ckrules.kernels.books import Books
 from ckrules.kernels.families import family_of, problems_of
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
@@ -164,6 +166,9 @@ def of_gpu(entries: Iterable[ManifestEntry], arch: str | None, where: str) -> li
     archs = sorted({e.arch for e in listed})
     if arch is None and len(archs) > 1:
         raise UsageError(f"{where}: kernels of {', '.join(archs)}: give arch, such as {archs[0]!r}")
+    if arch is not None and arch not in archs:
+        with suppress(UnknownNameError):
+            arch = Books().plain_arch(arch)
     found = [e for e in listed if arch in (None, e.arch)]
     if not found and listed:
         raise UsageError(f"{where}: no kernel of {arch}; there are kernels of {', '.join(archs)}")

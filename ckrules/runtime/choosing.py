@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ckrules.arch import load
 from ckrules.device.tensors import size
 from ckrules.kernels.books import Books
+from ckrules.kernels.families import family_of, plain_variant
 from ckrules.kernels.timing import CAUTION
 from ckrules.runtime.errors import NoKernelError
 from ckrules.runtime.padding import larger
@@ -119,7 +120,7 @@ class Chooser:
             if self.kernels and not any(name in k.config for k in self.kernels):
                 raise unknown("field", name, sorted({n for k in self.kernels for n in k.config}))
             values = sorted({str(k.config.get(name)) for k in found})
-            found = [k for k in found if k.config.get(name) == value]
+            found = [k for k in found if k.config.get(name) == _meant(value, name, k)]
             if not found:
                 there = f": there are {', '.join(values)}" if values else ""
                 shown = repr(value) if str(value) in values else value
@@ -227,6 +228,16 @@ def _copying(arch: str, small: Sequence[Tensor], large: Sequence[Tensor]) -> flo
     speeds = load(arch).performance
     moved = sum(size(a) + size(b) for a, b in zip(small, large, strict=True) if a != b)
     return moved / (speeds.product().memory_gbs * 1e3) if speeds is not None else 0.0
+
+
+def _meant(value: Any, name: str, kernel: BuiltKernel) -> Any:
+    """A value that was asked for as a kernel's family has it: words are read as people write."""
+    own = kernel.config.get(name)
+    if not isinstance(value, str) or not isinstance(own, str) or value == own:
+        return value
+    if name == "variant":
+        return plain_variant(value)
+    return family_of(kernel.variant).canonical(name, value, [own])
 
 
 def _one_operation(kernels: Iterable[BuiltKernel], problem: Problem) -> None:

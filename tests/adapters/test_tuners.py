@@ -195,3 +195,9 @@ def test_mixed_values_are_told_apart(values: list[Any]) -> None:
         for n in values:
             broken = space.violations({"n": n, "m": 8})
             assert len(broken) == (n != wanted)
+
+
+def test_messages_show_the_value_none() -> None:
+    """They said "only 1 and 2, not a", as if the variable had no value."""
+    (found,) = space_of({"a": [None, 1, 2]}, ["a is not None"]).violations({"a": None})
+    assert found.message.endswith(": only 1 and 2, not a = None")

@@ -90,3 +90,26 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, double: Double) -> None:
     code, _, said = helper(place, double(count=0), "--problem", "N=1,C=8,K=8,H=9,W=9,Y=3,X=3")
     assert code == 3
     assert said.startswith("no GPU for --device reference")
+
+
+def test_words_are_read_as_people_write_them(tmp_path: Path, double: Double) -> None:
+    """`half` and `MI300X` were refused, which every other command takes."""
+    place = doubles.folder(tmp_path / "out", mine=doubles.GEMM)
+    product = ("24", "16", "32")
+    words = ("--arch", "MI300X", "--set", "dtype=half", "--set", "layout=RCR")
+    code, found, said = helper(place, double(), *product, *words, "--set", "variant=gemm")
+    assert (code, found["kernel"], said) == (0, "mine", "")
+    code, _, said = helper(place, double(), *product, "--set", "dtype=bfloat16")
+    assert (code, said.endswith(" has dtype = bfloat16: there are fp16\n")) == (1, True)
+    for other in ("MI250X", "gfx77"):
+        code, _, said = helper(place, double(), *product, "--arch", other)
+        assert (code, said.endswith("; there are kernels of gfx942\n")) == (2, True)
+
+
+def test_a_run_that_is_not_finished_is_undecided(tmp_path: Path, double: Double) -> None:
+    """As `ckrules run` has it; it ended with 1, as if the result were wrong."""
+    place = doubles.folder(tmp_path / "out", mine=doubles.GEMM)
+    device = double({"mine": "hang"})
+    words = ("--timeout", "1", "--device-option", "clock=none")
+    code, found, _ = helper(place, device, "24", "16", "32", *words)
+    assert (code, found["status"]) == (4, "unfinished")

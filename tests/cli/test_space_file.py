@@ -105,6 +105,10 @@ def test_why_fix_and_lint(tmp_path: Path) -> None:
     assert run("why", path, json.dumps(POINTS[0])).exit_code == 0
     empty = run("why", path, "--where", "x == 8 and mode == 'small'")
     assert (empty.exit_code, empty.stdout.splitlines()[0][:6]) == (1, "empty:")
+    asked = ("--where", "y == 2 & y == 3")  # which has no place
+    assert "source: \n" not in run("why", path, json.dumps(bad), *asked).stdout
+    none = run("fix", path, json.dumps(bad), *asked).stdout
+    assert "R4 (y == 2 & y == 3) leaves no configuration at all\n    R4: y == 2 & y == 3\n" in none
     assert run("why", path).stdout.startswith("not empty: x=")
 
     point = write(tmp_path, "point.json", bad)
@@ -143,6 +147,7 @@ def test_why_fix_and_lint(tmp_path: Path) -> None:
         ({"variables": [{"name": "x", "values": ["a", "\ud800"]}]}, "is half a character"),
         ({"constraints": ["x ** 3000000000 > 0"]}, "reaches a number of more than 4,096 bits"),
         ({"variables": [{"name": "x y", "values": [1]}]}, "cannot name a variable"),
+        ({"variables": [{"name": "True", "values": [1]}]}, "'True' cannot name a variable"),
         ({"variables": [SPACE["variables"][0]] * 2}, "variable x is declared twice"),
         ({"variables": ["x"]}, "a variable needs a name and values"),
     ],

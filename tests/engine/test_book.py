@@ -205,6 +205,42 @@ class TestVocabulary:
         ):
             getattr(gemm(), name)
 
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("forgotten", "quantity forgotten: the method must return an expression, not None"),
+            ("plain", "quantity plain: the method must return an expression, not 7"),
+            ("misspelt", "quantity misspelt: .* has no attribute 'isinn'"),
+            ("circle", "quantity .* is derived from itself, or nested too deeply"),
+        ],
+    )
+    def test_faulty_quantities_are_named(self, name: str, said: str) -> None:
+        """They were unknown fields ("did you mean 'plain'?"), or a RecursionError."""
+
+        class Faulty(Gemm):
+            @quantity
+            def forgotten(self) -> Any:
+                """Returns nothing."""
+
+            @quantity
+            def plain(self) -> Any:
+                """A number."""
+                return 7
+
+            @quantity
+            def misspelt(self) -> Any:
+                """Asks for what expressions do not have."""
+                return self.tile_m.isinn(3)
+
+            @quantity
+            def circle(self) -> Any:
+                """Its own double."""
+                return self.circle * 2
+
+        words = Faulty([Int("tile_m", [1]), Int("wave_m", [1])])
+        with pytest.raises(RuleBookError, match=said):
+            getattr(words, name)
+
     def test_private_names_are_plain_attribute_errors(self) -> None:
         with pytest.raises(AttributeError):
             gemm()._nothing  # noqa: B018

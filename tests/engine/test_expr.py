@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from ckrules.engine import expr as e
-from ckrules.engine.expr import const, ite, lookup, named, rel
+from ckrules.engine.expr import TRUE, BoolExpr, const, ite, lookup, make, named, rel
+from ckrules.engine.expr.pretty import pretty
 from ckrules.engine.expr.printer import to_text
 from ckrules.engine.expr.relation import Table
 from ckrules.engine.expr.traversal import substitute, walk
@@ -358,3 +359,13 @@ class TestText:
     def test_every_expression_has_text(self, node: Any) -> None:
         assert to_text(node)
         assert repr(node) == to_text(node)
+
+
+def test_long_conditions_say_no_true_and_bracket_nothing_twice() -> None:
+    """Pages of rules had `true & (~((…)))`."""
+    m, n = Int("tile_m", [64]), Int("tile_n", [64])
+    long = ~(~((m > 1) | (n > 1)) & (m >= n))
+    shown = ["~(", "  ~(tile_m > 1 | tile_n > 1)", "  & tile_m >= tile_n", ")"]
+    assert pretty(long, 28) == shown
+    assert pretty(make(BoolExpr, "and", (TRUE, long)), 28) == shown
+    assert pretty(make(BoolExpr, "and", (TRUE, m > 1))) == ["tile_m > 1"]

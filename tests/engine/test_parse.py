@@ -134,6 +134,8 @@ def test_python_precedence(text: str, node: Any) -> None:
         ("a = 1", 3, "compare with ==, not ="),
         ("a / 0 == 1", 5, "a division by 0 has no value"),
         ("b == a % 0", 10, "a division by 0 has no value"),
+        ("a % (2-2) == 0", 6, "a division by 0 has no value"),
+        ("a // min(3, 0 * 5) == 0", 6, "a division by 0 has no value"),
         ("pipeline == 'a=b' or a = 1", 24, "compare with ==, not ="),
         ("!p", 1, "write `not`, not !"),
         ("a == 1 and !p", 12, "write `not`, not !"),

@@ -14,7 +14,7 @@ from ckrules.engine.expr.variables import domain_of
 from ckrules.kernels.library import book
 from ckrules.kernels.name_grammar import KernelNameError
 from ckrules.kernels.names import format_name, parse_name, styled_name
-from ckrules.support.errors import CkrulesError
+from ckrules.support.errors import CkrulesError, UnknownNameError
 from tests.cli.run import run
 
 TILES = "128x128x32_2x2x1_32x32x16"
@@ -127,3 +127,9 @@ def test_no_name_of_tile_engine_says_another_number_of_ds(style: str) -> None:
     assert parse_name(styled_name(two, style)).point == two
     with pytest.raises(CkrulesError, match="tile_engine has no kernel with num_d = 1"):
         styled_name(one, style)
+
+
+def test_rule_set_is_among_the_names_that_are_known() -> None:
+    """Of convolutions it was said that none is known."""
+    with pytest.raises(UnknownNameError, match=r"'aiter': known are rule_set$"):
+        styled_name(book("forward").vocabulary.baseline, "aiter")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -147,13 +148,14 @@ class TestFix:
     def test_what_was_found_in_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fixes that are known when the time is over are shown, and that there may be more."""
         listed = nearest._listed
-        monkeypatch.setattr(nearest, "_listed", lambda *given: listed(*given[:3], 1))
+        monkeypatch.setattr(nearest, "_listed", lambda *given: listed(*given[:3], 1, inf))
         words = ("fix", "--arch", "gfx942", NAME, "-n", "200", "--timeout", "1e-6")
         result = run(*words)
         assert result.exit_code == 4
         assert result.stdout.splitlines()[1].startswith("  1. ")
-        assert result.stdout.endswith("\n  undecided whether there are more: timeout\n")
-        assert json.loads(run(*words, "--format", "json").stdout)["undecided"] == "timeout"
+        said = "not known within 1e-06 s"
+        assert result.stdout.endswith(f"\n  undecided whether there are more: {said}\n")
+        assert json.loads(run(*words, "--format", "json").stdout)["undecided"] == said
         monkeypatch.setattr(nearest, "_listed", lambda *given: ([], -1, False))
         assert (run(*words).exit_code, run(*words).stdout) == (4, "")
 

@@ -63,6 +63,14 @@ class TestPlanted:
         assert finding.witness is not None
         assert finding.witness["b"] == 0
 
+    def test_a_rule_that_holds_where_a_divisor_is_zero_is_not_called_broken(self) -> None:
+        """Only the condition around the division is false, and `not` of it true."""
+        book = book_of([~(C % B == 0)])
+        (finding,) = lint(book, codes=["LINT006"]).findings
+        assert finding.witness is not None
+        assert book.violations(finding.witness) == []
+        assert finding.message.endswith("can be 0; the condition around it counts as false there")
+
     def test_field_that_nothing_reads(self) -> None:
         """A field without rules is listed."""
         assert _codes([A <= 4])["LINT007"] == {"b", "c", "w", "f"}

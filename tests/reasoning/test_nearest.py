@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,11 +12,12 @@ from hypothesis import strategies as st
 
 from ckrules.constraints import book as rule_book
 from ckrules.engine.expr.variables import Int
+from ckrules.engine.rules import Rule
 from ckrules.engine.rules.book import RuleBook, Vocabulary
 from ckrules.reasoning import nearest
 from ckrules.reasoning.nearest import Metric, fix
 from ckrules.reasoning.why import widened
-from ckrules.support.errors import UsageError
+from ckrules.support.errors import UndecidedError, UsageError
 from tests.reasoning.books import VARIABLES, books, candidates, meets, points
 
 
@@ -53,6 +56,21 @@ class TestFix:
         with pytest.raises(UsageError, match="n = 0: expected an integer from 1"):
             fix(book, {"tile": 1}, n=0)
         assert fix(book, {"tile": 1}, keep="tile").kept == ("tile",)
+
+    def test_listing_takes_its_time_from_the_solver(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Listing was not counted: a limit of 5 seconds took 21."""
+        words = Vocabulary([Int(name, range(4)) for name in "abcd"])
+        a, b, c, d = (getattr(words, name) for name in "abcd")
+        far = Rule("RULE001", "far", "compile", a + b + c + d >= 6)
+        book = RuleBook("toy", words, [far], check=False)
+        point = dict.fromkeys("abcd", 0)
+        clock = itertools.count()
+        monkeypatch.setattr(nearest, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        found = fix(book, point, n=10_000, timeout=6)
+        assert found.undecided == "not known within 6 s"
+        assert {f.cost for f in found.fixes} == {2}
+        with pytest.raises(UndecidedError, match="not known within 2 s"):
+            fix(book, point, n=10_000, timeout=2)
 
     @settings(max_examples=40)
     @given(books(), points(), st.integers(1, 4), st.integers(1, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import click
 
@@ -85,7 +86,7 @@ def _drawn(item: Config, books: Books, kind: str) -> str:
 
 
 def _gpu(item: Config, books: Books) -> Gpu:
-    return next(g for g in books.gpus if g.name == item.point["arch"])
+    return cast("Gpu", books.gpu(str(item.point["arch"])))
 
 
 def _picture(item: Config, books: Books) -> list[str]:

@@ -167,10 +167,11 @@ class _Shown:
             if request.listing is not None:
                 whole = count(len(request.listing.points), "configuration")
                 note(f"{shown:,} of {whole} ({request.title()})")
+                more = (_run(request), *more)
             else:
                 note(_summary(request, request.region.space, shown))
-                note(_founded(request))
-            for text in filter(None, (_run(request), *more)):
+                more = (_founded(request), _run(request), *more)
+            for text in filter(None, more):
                 note(text)
         for text in lines(request.region) if self.summary else ():
             note(text)
@@ -248,9 +249,11 @@ def _founded(request: Request) -> str:
 
     rules = [r for r in request.region.book.rules if r.severity == "error"]
     domains = request.region.space.domains
-    name = family_of(str(domains["variant"][0])).name
+    family = family_of(str(domains["variant"][0]))
+    if family.headers:  # `ckrules certify` asks about CK's
+        return ""
     archs = tuple(str(gpu) for gpu in domains["arch"])
-    return sentence(rules, Scope(name, request.books.headers, archs))
+    return sentence(rules, Scope(family.name, request.books.headers, archs))
 
 
 def _run(request: Request) -> str:
@@ -259,8 +262,10 @@ def _run(request: Request) -> str:
     from ckrules.kernels.families import family_of
     from ckrules.kernels.standing import headers
 
-    variant = str(request.region.space.domains["variant"][0])
-    name, by_ck = family_of(variant).name, defaultdict[str, list[tuple[str, int, int]]](list)
+    family = family_of(str(request.region.space.domains["variant"][0]))
+    if family.headers:
+        return ""
+    name, by_ck = family.name, defaultdict[str, list[tuple[str, int, int]]](list)
     for (ck, arch), (total, wrong) in evidence.kernels_run(name).items():
         by_ck[ck].append((arch, total, wrong))
     own = headers(name, request.books.headers)

@@ -55,7 +55,7 @@ GROUP = "check"
     metavar="FIELD=N",
     help="What changing a field costs, instead of the above. Repeatable.",
 )
-@timeout_option(60)
+@timeout_option(60, "to look for them")
 @answer_options
 @rule_options
 def command(

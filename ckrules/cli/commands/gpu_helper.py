@@ -69,7 +69,7 @@ def command(
         return 3
     outcome, _ = done
     click.echo(json_text(answer(choice, outcome, validate), indent=2))
-    return 0 if outcome.status == "ok" else 1
+    return {"ok": 0, "unfinished": 4}.get(outcome.status, 1)
 
 
 def asked(sizes: Sequence[int], line: str | None) -> str:

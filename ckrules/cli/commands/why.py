@@ -134,7 +134,8 @@ def _points(items: Sequence[PointOfBook], deep: bool, timeout: float, write: Wri
             for v, conflict in zip(answer.violations, answer.conflicts, strict=True):
                 yield f"  {v.code} [{v.kind}] {v.message}"
                 yield f"    conflict: {conflict.sentence()}"
-                yield f"    source: {'; '.join(v.rule.sources)}"
+                if v.rule.sources:
+                    yield f"    source: {'; '.join(v.rule.sources)}"
             if answer.core is not None:
                 yield f"  core: {answer.core.sentence()}"
                 seen = {v.code for v in answer.violations}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from ckrules.engine.expr.nodes import Expr
+from ckrules.engine.expr.nodes import FALSE, TRUE, Expr, all_of, any_of
 from ckrules.engine.expr.printer import INFIX, level_of, rounded_up, to_text
 
 WIDTH = 84
 _STEP = "  "
 _CHAINS = ("add", "sub", "mul", "and", "or")
+#: How chains are joined, and what says nothing in them.
+_JOINED = {"and": (all_of, TRUE), "or": (any_of, FALSE)}
 _CALLS = ("min", "max", "ceil_div", "implies", "is_pow2")
 #: What needs no parentheses as an operand.
 _ATOMS = ("var", "named", "const", "lookup", "rel", "ite", *_CALLS)
@@ -24,6 +27,7 @@ def pretty(node: Expr, width: int = WIDTH) -> list[str]:
     >>> pretty(ite(m > 32, m * w, m), 24)
     ['if tile_m > 32', '  tile_m * wave_m', 'else', '  tile_m']
     """
+    node = _told(node)
     whole = to_text(node)
     if len(whole) <= width:
         return [whole[1:-1] if node.op == "ite" else whole]
@@ -73,9 +77,19 @@ def _operand(node: Expr, level: int, width: int) -> list[str]:
     if len(lines) == 1:
         text = to_text(node)
         return [text if level_of(node) > level else f"({text})"]
-    if rounded_up(node) or (node.op in _ATOMS and node.op != "ite"):
+    if rounded_up(node) or node.op == "not" or (node.op in _ATOMS and node.op != "ite"):
         return lines
     return ["(", *_indented(lines), ")"]
+
+
+def _told(node: Expr) -> Any:
+    """A condition without the parts that say nothing."""
+    if node.op == "not":
+        return ~_told(node.args[0])
+    if node.op not in _JOINED:
+        return node
+    join, nothing = _JOINED[node.op]
+    return join(*(_told(a) for a in node.args if a is not nothing))
 
 
 def _chain(node: Expr) -> list[Expr]:

@@ -121,6 +121,8 @@ def _checked(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
     """The values as a tuple; those of numpy and of enumerations as plain ones."""
     if not isinstance(name, str) or not name.isidentifier():
         raise RuleBookError(f"{_show(name)} cannot name a variable: letters, digits and _ only")
+    if name in ("True", "False", "None"):  # which texts read as the value
+        raise RuleBookError(f"{_show(name)} cannot name a variable: it is a value")
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise RuleBookError(f"variable {name}: {_show(values)} is not a list of values")
     out = tuple(map(plain, values))

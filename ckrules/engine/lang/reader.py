@@ -12,6 +12,7 @@ from ckrules.engine import expr as e
 from ckrules.engine.expr.operators import ARITH, COMPARE, OF_PYTHON
 from ckrules.engine.expr.traversal import walk
 from ckrules.engine.lang.functions import CALLS
+from ckrules.engine.rewrite.bounds import Bounds
 from ckrules.support.errors import UsageError, nearest
 from ckrules.support.syntax import expression_tree
 
@@ -70,6 +71,13 @@ def _original(origin: Origin | None, offset: int) -> int:
         return offset
     new, old = max((pair for pair in origin if pair[0] <= offset), default=(0, 0))
     return old + offset - new
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether a number is 0, also one that is calculated of numbers alone."""
+    if isinstance(value, e.Expr):
+        return not value.support and Bounds().of(value) == (0, 0)
+    return bool(value == 0)
 
 
 def _function(op: ast.AST) -> Callable[[Any, Any], Any] | None:
@@ -175,7 +183,7 @@ class ExpressionReader:
         if function is None:
             raise self.fail(node, f"the operator {type(node.op).__name__} is not allowed")
         divides = isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
-        if divides and not isinstance(b, e.Expr) and b == 0:
+        if divides and _is_zero(b):
             raise self.fail(node.right, "a division by 0 has no value")
         if not isinstance(a, e.Expr) and not isinstance(b, e.Expr):
             a = e.const(a)

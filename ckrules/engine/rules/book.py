@@ -51,9 +51,23 @@ class quantity(Generic[N]):  # noqa: N801 - used as a decorator, like property
         if instance is None:
             return self
         doc = (self.__doc__ or "").split("\n")[0]
-        node: N = named(self.name, self.function(instance), unit=self.unit, doc=doc)
+        node: N = named(self.name, self._made(instance), unit=self.unit, doc=doc)
         instance.__dict__[self.name] = node
         return node
+
+    def _made(self, instance: object) -> N:
+        """What the method returns; an `AttributeError` would look like a field that is unknown."""
+        try:
+            found = self.function(instance)
+        except AttributeError as error:
+            raise RuleBookError(f"quantity {self.name}: {error}") from error
+        except RecursionError:
+            text = f"quantity {self.name} is derived from itself, or nested too deeply"
+            raise RuleBookError(text) from None
+        if not isinstance(found, Expr):
+            text = f"quantity {self.name}: the method must return an expression, not {found!r}"
+            raise RuleBookError(text)
+        return found
 
 
 def quantity_in(unit: str) -> Callable[[Callable[[Any], N]], quantity[N]]:

@@ -49,7 +49,7 @@ def worked(node: Expr, at: At) -> str:
     if node.op == "const":
         return shown(node.data)
     value = at.value(node)
-    if value is None:
+    if value is None and node.op != "var":  # the label None is a value
         return _short(to_text(node))
     formula = _formula(node, at)
     if formula.op == "const" and node.op != "ite":

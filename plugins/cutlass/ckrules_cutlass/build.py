@@ -24,6 +24,7 @@ from ckrules.compiling.artifacts import Artifact
 from ckrules.compiling.folder import ManifestEntry, manifests
 from ckrules.support import files
 from ckrules.support.errors import UsageError
+from ckrules_cutlass.program import end
 
 RESULTS = "cutlass-builds.jsonl"
 FLAGS = (
@@ -259,4 +260,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    end(main)

@@ -14,6 +14,7 @@ from typing import Any
 from ckrules.kernels.name_grammar import KernelNameError
 from ckrules.support.errors import UsageError, unknown
 from ckrules_cutlass.names import GRAMMAR, NAMING
+from ckrules_cutlass.program import end
 
 CUDA = "13.0.0"
 """The toolkit that the generator is told of."""
@@ -81,4 +82,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    end(main)

@@ -18,6 +18,7 @@ from ckrules.engine.rules.batch import BatchChecker
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.library import book
+from ckrules_cutlass.program import end
 from ckrules_cutlass.vocabulary import BASELINE, VARIANT
 from ckrules_cutlass.words import OPERANDS
 
@@ -92,4 +93,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    end(main)

@@ -30,6 +30,7 @@ from ckrules.support.processes import PipedProcess
 from ckrules_cutlass import build
 from ckrules_cutlass.build import rows
 from ckrules_cutlass.draw import ALIKE
+from ckrules_cutlass.program import end
 from ckrules_cutlass.timing import LOAD, PROBLEMS, serve
 
 START = "start"
@@ -227,4 +228,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    end(main)

@@ -27,6 +27,7 @@ from ckrules.ranking.measurements import MeasuredProblem, read
 from ckrules.ranking.surrogate import Correction
 from ckrules.ranking.training import MEMBERS, Samples, train
 from ckrules.support.tables import aligned
+from ckrules_cutlass.program import end
 from ckrules_cutlass.targets import TARGETS
 from ckrules_cutlass.vocabulary import VARIANT
 from ckrules_cutlass.words import AUTO
@@ -233,4 +234,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    end(main)
