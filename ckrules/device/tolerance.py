@@ -50,17 +50,6 @@ def relative_threshold(compute: str, output: str, accumulator: str, terms: int) 
     return max(_half_step(accumulator) * terms, midway)
 
 
-def absolute_threshold(
-    largest: float, compute: str, output: str, accumulator: str, terms: int
-) -> float:
-    """CK's ``get_absolute_threshold``: the relative one times the largest value, with no floor.
-
-    >>> absolute_threshold(8.0, "bf16", "bf16", "fp32", 576) == 2**-5
-    True
-    """
-    return abs(largest) * relative_threshold(compute, output, accumulator, terms)
-
-
 def tolerance_of(tensors: Tensors, expected: Expected, blocks: int | None = None) -> Tolerance:
     """The thresholds of a result: what its family says of its error, or CK's for sums."""
     error = getattr(tensors, "error", None)
@@ -92,17 +81,11 @@ def thresholds(tensors: Tensors, name: str, largest: float, blocks: int | None =
     accumulator = ACCUMULATOR if integral(told) else told
     # a sum beside an integer may end on either side of it
     least = 1.0 if integral(output) and not all(map(integral, read)) else 0.0
-    return Tolerance(
-        max(
-            relative_threshold(accumulator, output, accumulator, terms),
-            relative_threshold(output, output, output, parts * result.roundings),
-        ),
-        max(
-            least,
-            absolute_threshold(largest / parts, accumulator, output, accumulator, terms),
-            absolute_threshold(largest, output, output, output, parts * result.roundings),
-        ),
-    )
+    sums = relative_threshold(accumulator, output, accumulator, terms)
+    sums = max(sums, getattr(tensors, "sum_error", 0.0))
+    # get_absolute_threshold: the relative one times the largest value, with no floor
+    added = relative_threshold(output, output, output, parts * result.roundings)
+    return Tolerance(max(sums, added), max(least, largest / parts * sums, largest * added))
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,8 @@ class Tensors(Protocol):
     A result is a tensor of `all` that the kernel writes; ``name`` is its name. Where results are
     not sums of products, a method ``error(name, data)`` says how far an element may be off at most,
     in place of `depth` and `parts`. What sums in another type than fp32 has an attribute
-    ``accumulator``, its name; where blocks of the whole grid add to the same elements there is
+    ``accumulator``, its name; what is added less exactly than in that type has ``sum_error``, a
+    share of the largest result; where blocks of the whole grid add to the same elements there is
     ``added_up``, which is true.
     """
 

@@ -295,7 +295,8 @@ class HopperGemm(Vocabulary):
         Source: epilogue/collective/builders/sm90_builder.inl sm90_compute_tile_shape_or_override.
         """
         wide = ~self.cooperative & (self.output_bytes == 1) & (self.tile_n % 64 == 0)
-        chosen = ite(wide, _gcd_32(self.tile_n, 64), _gcd_32(self.tile_n, 32))
+        narrow = ite(self.tile_n < 32, self.tile_n, _gcd_32(self.tile_n, 32))
+        chosen = ite(wide, _gcd_32(self.tile_n, 64), narrow)
         return ite(self.epilogue_n == 0, chosen, self.epilogue_n)
 
     @quantity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckrules.engine.expr import BoolExpr, implies, ite, maximum
+from ckrules.engine.expr import BoolExpr, implies, maximum
 from ckrules.engine.rules import rule
 from ckrules_cutlass.vocabulary import HopperGemm
 
@@ -58,21 +58,20 @@ def epilogue_tiles_are_whole(c: HopperGemm) -> BoolExpr:
 
 @rule(
     "CUTE004", "epilogue-tile-across-instructions", kind="compile",
-    source=f"{_COLLECTIVE}: store, MMA_TILE_N and EPI_TILE_N",
+    source=f"{_COLLECTIVE}: store, MMA_TILE_N, EPI_TILE_N and FragmentSize",
     applies=lambda c: c.tma_epilogue,
     accepts=[{}, {"tile_n": 192, "epilogue_n": 32}],
-    rejects=[{"tile_n": 192, "epilogue_n": 128}],
+    rejects=[{"tile_n": 192, "epilogue_n": 128}, {"tile_n": 24, "layout": "ttt"}],
 )  # fmt: skip
 def epilogue_tiles_hold_instructions(c: HopperGemm) -> BoolExpr:
-    """Of the epilogue tile's N and the instruction's, one is a multiple of the other.
+    """The instruction's N is a multiple of the epilogue tile's.
 
-    Why: the epilogue takes whole accumulators of an instruction, or a whole part of them.
+    Why: the epilogue takes an instruction's accumulators in whole parts. A tile of 24 columns is
+    computed 8 at a time.
 
-    Fix: take an epilogue_n that divides the instruction's N.
+    Fix: take an epilogue_n that divides the instruction's N, or another tile_n than 24.
     """
-    wide = c.epilogue_tile_n > c.mma_n
-    larger = ite(wide, c.epilogue_tile_n, c.mma_n)
-    return larger % ite(wide, c.mma_n, maximum(c.epilogue_tile_n, 1)) == 0
+    return c.mma_n % maximum(c.epilogue_tile_n, 1) == 0
 
 
 @rule(

@@ -124,6 +124,7 @@ def clusters_are_small(c: HopperGemm) -> BoolExpr:
     applies=lambda c: c.swizzled_columns,
     accepts=[{}, {"tile_n": 8, "epilogue": "nosmem"}, {"dtype": "tf32", "align": 4, "tile_k": 32}],
     rejects=[{"tile_n": 24, "epilogue": "nosmem"},
+             {"dtype": "tf32", "align": 4, "tile_k": 32, "tile_n": 24, "stages": 4},
              {"dtype": "tf32", "align": 4, "tile_k": 32, "tile_n": 80}],
     says="{tile_n=} is not a multiple of {swizzle_columns}, the columns of B until a swizzle "
          "begins again",
@@ -137,9 +138,7 @@ def columns_are_of_swizzles(c: HopperGemm) -> BoolExpr:
     Fix: take a multiple, or 8 columns (8 or 16 for tf32).
     """
     whole = c.tile_n % c.swizzle_columns == 0
-    # 24 columns of tf32 are three eighths: only the narrowest swizzle splits them
-    three = (c.operand_bytes == 4) & (c.tile_n == 24) & (c.swizzle_period != 256)
-    return whole | (c.tile_n == 8) | ((c.operand_bytes == 4) & (c.tile_n == 16)) | three
+    return whole | (c.tile_n == 8) | ((c.operand_bytes == 4) & (c.tile_n == 16))
 
 
 @rule(
@@ -168,7 +167,6 @@ def stages_are_of_swizzles(c: HopperGemm) -> BoolExpr:
     return (
         (held % period == 0)
         | ((2 * held == period) & (stages % 2 == 0))
-        | ((4 * held == 3 * period) & (stages % 2 == 0))
         | ((4 * held == period) & ((stages % 4 == 0) | few))
     )
 
