@@ -23,6 +23,7 @@ from ckrules.runtime.cache import BuildError, KernelCache
 from ckrules.runtime.pending import start
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling import fake
+from tests.helpers.forking import in_child
 from tests.helpers.waiting import until
 from tests.runtime import building
 from tests.runtime.building import NOTES, SECONDS, cache, wanted
@@ -250,6 +251,44 @@ def test_who_waits_goes_on_when_the_dispatcher_is_closed(
     first, *others = pending.failed.values()
     assert "no host library" in first  # it was begun; the double cannot be loaded
     assert others == ["not built: the dispatcher was closed"] * 2
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_does_not_wait_for_threads_of_its_parent(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SECONDS, "1")
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    with ThreadPoolExecutor(1) as pool:
+        pending = start(pool, made, [one], lambda _: None)
+        until(lambda: any(notes.iterdir()))
+        said, done = in_child(lambda: (pending.wait().failed, pending.done))
+        assert pending.wait(30).ready == [one.name]
+    text = "not built: this process was forked meanwhile: declare it again"
+    assert (said, done) == ({one.name: text}, True)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_keeps_no_lock_of_its_parent(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the lock's file open, too, for as long as it lives."""
+    monkeypatch.setenv(SECONDS, "1")
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    (notes / "fail").touch()
+
+    def again() -> str:
+        try:
+            return str(made.build(one).name)
+        except BuildError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(again)
+        until(lambda: len(list(notes.iterdir())) > 1)
+        assert in_child(again, first.result) == f"{one.name} (device): wrong!"
 
 
 def test_a_dispatcher_that_is_closed_meanwhile_builds_nothing(tmp_path: Path, notes: Path) -> None:
