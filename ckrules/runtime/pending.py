@@ -87,9 +87,14 @@ def start(
                 futures[kernel.name].cancel()
             futures[kernel.name].add_done_callback(_wake)
             continue
-        ready(there)
         futures[kernel.name] = Future()
-        futures[kernel.name].set_result(there)
+        try:
+            ready(there)
+        except CkrulesError as error:  # whole, and yet not to be loaded: as of another machine
+            said = f"{error}; remove {there.folder} to have it built again"
+            futures[kernel.name].set_exception(CkrulesError(said))
+        else:
+            futures[kernel.name].set_result(there)
     return Pending(futures)
 
 

@@ -303,6 +303,17 @@ def test_a_dispatcher_that_is_closed_meanwhile_builds_nothing(tmp_path: Path, no
     assert list(notes.iterdir()) == []
 
 
+def test_what_is_there_and_cannot_be_loaded_has_failed(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    base = dict(book("forward").vocabulary.baseline)
+    with Dispatcher(None, arch="gfx942", cache=made) as d:
+        (built,) = d.declare(base, ck="2025.11").wait(30).failed.values()
+        (again,) = d.declare(base, ck="2025.11").failed.values()
+        assert d.kernels == ()
+    (entry,) = made.entries()
+    assert again == f"{built}; remove {entry} to have it built again"
+
+
 def test_failures_are_told(tmp_path: Path, notes: Path) -> None:
     made = cache(tmp_path / "cache")
     (notes / "fail").touch()
