@@ -416,4 +416,6 @@ def test_a_forked_child_starts_compilers_of_its_own(tmp_path: Path) -> None:
     """A thread of its parent was about to start one, which it will not do in the child."""
     execution.execute(["true"], tmp_path, 60)
     with execution._starting, execution._guardian._lock:
-        assert in_child(lambda: execution.execute(["echo", "here"], tmp_path, 60).output) == "here\n"
+        assert (
+            in_child(lambda: execution.execute(["echo", "here"], tmp_path, 60).output) == "here\n"
+        )
