@@ -223,7 +223,9 @@ class Runs(DatabaseTable):
         for row in super().records(where=where, values=values, limit=limit):
             time = row["latency_ms"]
             if time is not None and not 0 <= time < _LONGEST:
-                raise ResultsError(f"{self.path}: latency_ms of {row['name']!r} is no time: {time}")
+                raise ResultsError(
+                    f"{self.path}: latency_ms of {row['name']!r} is not a time: {time}"
+                )
             yield {**self._object(row, "config"), **self._object(row, "sizes"), **row}
 
     def _object(self, row: Mapping[str, Any], column: str) -> dict[str, Any]:

@@ -54,9 +54,9 @@ def test_bars_are_for_terminals(place: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("latency_ms = 9e999", "latency_ms of 'b' is no time: inf"),
-        ("latency_ms = 1e308", "latency_ms of 'b' is no time: 1e+308"),
-        ("latency_ms = -1.0", "latency_ms of 'b' is no time: -1.0"),
+        ("latency_ms = 9e999", "latency_ms of 'b' is not a time: inf"),
+        ("latency_ms = 1e308", "latency_ms of 'b' is not a time: 1e+308"),
+        ("latency_ms = -1.0", "latency_ms of 'b' is not a time: -1.0"),
         ("config = '[1]'", "the config of 'b' is not a plain object"),
         ("config = 'null'", "the config of 'b' is not a plain object"),
         ("sizes = '[1]'", "the sizes of 'b' is not a plain object"),
