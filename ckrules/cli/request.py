@@ -60,6 +60,10 @@ class Request:
             if self._distinct:
                 raise UsageError("--distinct with --catalog is for what lists kernels")
             return self.listing.region
+        if self.books.ck_asked and (other := self.family.headers):
+            raise UsageError(
+                f"--ck is a release of CK, and these kernels are of {other}: leave it out"
+            )
         found = select_spelled(self.books, self._given, self._where, self._family)
         return found.distinct() if self._distinct else found
 

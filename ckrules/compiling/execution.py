@@ -148,3 +148,13 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     except ProcessLookupError:
         return
     process.wait()
+
+
+def _forked() -> None:
+    """In a forked child: threads of the parent that held locks are not there."""
+    global _starting
+    _starting = threading.Lock()
+    _guardian.forked()
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -47,6 +47,10 @@ class Guardian:
         """A session has ended, and its number may be another's from now on."""
         self._tell(f"ended {session}\n")
 
+    def forked(self) -> None:
+        """In a forked child: a thread that held the lock is not there."""
+        self._lock = threading.Lock()
+
     def _tell(self, line: str) -> None:
         with self._lock, suppress(OSError, ValueError):  # ValueError: closed by `_end`
             if self._process is None or self._owner != os.getpid():  # a forked child has its own

@@ -46,6 +46,8 @@ COLUMNS: dict[str, str] = {
     for name in names.split()
 }  # fmt: skip
 """Name and sort of every column."""
+_LONGEST = 1e12
+"""Milliseconds beyond which a time is damage: some thirty years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ class Runs(DatabaseTable):
 
     def times(self, where: str = "", values: Sequence[Any] = ()) -> dict[str, list[float]]:
         """The times of right runs in milliseconds by problem, each problem's in ascending order."""
-        timed = "status = 'ok' AND latency_ms > 0"
+        timed = f"status = 'ok' AND latency_ms > 0 AND latency_ms < {_LONGEST}"
         whole = condition(f"({where}) AND {timed}" if where else timed)
         times: dict[str, list[float]] = {}
         sql = f"SELECT problem, latency_ms FROM run{whole} ORDER BY problem, latency_ms"
@@ -189,7 +191,7 @@ class Runs(DatabaseTable):
         found: dict[str, str] = {}
         sql = f"SELECT DISTINCT j.key, j.type FROM run, json_each(run.{column}) AS j"
         for key, kind in self._query(sql + condition(where), values):
-            if key not in COLUMNS:
+            if isinstance(key, str) and key not in COLUMNS:  # others: not of an object
                 found.setdefault(key, sorts.get(kind, "enum"))
         return found
 
@@ -213,8 +215,17 @@ class Runs(DatabaseTable):
     def records(
         self, *, where: str = "", values: Sequence[Any] = (), limit: int | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The rows by column, and with sizes and fields of the configuration, in a fixed order."""
+        """The rows by column, and with sizes and fields of the configuration, in a fixed order.
+
+        Raises:
+            ResultsError: For a row that cannot be read.
+        """
         for row in super().records(where=where, values=values, limit=limit):
+            time = row["latency_ms"]
+            if time is not None and not 0 <= time < _LONGEST:
+                raise ResultsError(
+                    f"{self.path}: latency_ms of {row['name']!r} is not a time: {time}"
+                )
             yield {**self._object(row, "config"), **self._object(row, "sizes"), **row}
 
     def _object(self, row: Mapping[str, Any], column: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def predicted(samples: Samples, ranker: Ranker) -> Points:
     every = [v for xs, ys in found.values() for v in (*xs, *ys)]
     ends = np.asarray([min(every), max(every)])
     off = 100 * (2.0 ** float(np.median(np.abs(np.concatenate(errors)))) - 1)
-    title = f"{len(every) // 2:,} times, half of them within {off:.0f} % ({ranker.said()})"
+    title = f"{count(len(every) // 2, 'time')}, half of them within {off:.0f} % ({ranker.said()})"
     title += _known(samples, ranker)
     about = f"{title}: measured from {ends[0]:,.4g} to {ends[1]:,.4g} microseconds."
     return Points(

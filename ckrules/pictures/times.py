@@ -12,6 +12,7 @@ from ckrules.pictures.shapes import HeatMap, Nothing, Points
 from ckrules.ranking.candidates import Candidates
 from ckrules.ranking.kernels import KernelTable
 from ckrules.support.errors import UsageError
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.engine.rules.region import Region
@@ -116,7 +117,7 @@ def roofline(
         ranking: The kernels, of one variant and GPU.
         problem: The problem that they were ranked on.
     """
-    title = f"roofline of {len(ranking.kernels):,} ranked kernels"
+    title = f"roofline of {count(len(ranking.kernels), 'ranked kernel')}"
     if not ranking.kernels:
         return Nothing(title, f"no kernel accepts {problem}")
     points = [r.point for r in ranking.kernels]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ckrules.ranking.fingerprints import ROWS, hashes, rows
+from ckrules.support.tables import count
 
 if TYPE_CHECKING:
     from ckrules.ranking.learned import TimeModel
@@ -33,7 +34,7 @@ class Remembered:
             return "whether the model was trained on these, its card does not say"
         if not self.trained_on:
             return ""
-        seen = f"of {self.problems:,} problems the model was trained on {self.trained_on:,}"
+        seen = f"of {count(self.problems, 'problem')} the model was trained on {self.trained_on:,}"
         return f"{seen}; on others {self.others()}"
 
     def others(self) -> str:

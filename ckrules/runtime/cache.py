@@ -203,6 +203,7 @@ class KernelCache:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
         finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has it open, too
             os.close(lock)
 
     def entries(self) -> list[Path]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,13 +17,21 @@ if TYPE_CHECKING:
     from ckrules.compiling.manifest import ManifestEntry
     from ckrules.runtime.cache import KernelCache, KernelRequest
 
+_FORKED = "not built: this process was forked meanwhile: declare it again"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Pending:
-    """Kernels that were asked for: what has become of each so far."""
+    """Kernels that were asked for: what has become of each so far.
 
-    futures: Mapping[str, Future[ManifestEntry]] = field(default_factory=dict)
+    In a forked child those that were not ready have failed: nobody builds them there.
+    """
+
+    futures: dict[str, Future[ManifestEntry]] = field(default_factory=dict)
     """By name."""
+
+    def __post_init__(self) -> None:
+        _LIVE.add(self)
 
     @property
     def ready(self) -> list[str]:
@@ -77,9 +87,14 @@ def start(
                 futures[kernel.name].cancel()
             futures[kernel.name].add_done_callback(_wake)
             continue
-        ready(there)
         futures[kernel.name] = Future()
-        futures[kernel.name].set_result(there)
+        try:
+            ready(there)
+        except CkrulesError as error:  # whole, and yet not to be loaded: as of another machine
+            said = f"{error}; remove {there.folder} to have it built again"
+            futures[kernel.name].set_exception(CkrulesError(said))
+        else:
+            futures[kernel.name].set_result(there)
     return Pending(futures)
 
 
@@ -95,3 +110,18 @@ def _wake(done: Future[ManifestEntry]) -> None:
     """Wakes who waits for a kernel that an executor gave up, of which it tells nobody."""
     if done.cancelled():
         done.set_running_or_notify_cancel()
+
+
+_LIVE: weakref.WeakSet[Pending] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for pending in list(_LIVE):
+        for name, future in pending.futures.items():
+            if not future.done():
+                gone: Future[ManifestEntry] = Future()
+                gone.set_exception(CkrulesError(_FORKED))
+                pending.futures[name] = gone
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -130,6 +130,8 @@ def alone(folder: Path) -> Iterator[None]:
             yield
         finally:
             held.remove(key)
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has it, too
     finally:
         os.close(lock)
 

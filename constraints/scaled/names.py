@@ -279,14 +279,14 @@ class _Upstream(_Form):
     ``populate_kernel_dtype_layout``, ``populate_initialization`` (@ 029d7b0).
     """
 
-    style, tool = "tile_engine_2026", "tile_engine"
     variant, begins = "mx_gemm", "mx_gemm_"
     taken: Mapping[str, Any] = {"k_block_per_cu": 1}
     fixed: Mapping[str, Any] = {
         "dtype_c": "fp16", "scales": "per_1x32", "partition_groups": 8, "partition_m01": 4,
     }  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, style: str, tool: str) -> None:
+        self.style, self.tool = style, tool
         self.grammar = Grammar([
             literal(self.begins), one_of("dtype", ("fp4", "fp8")), literal("_rcr_"),
             one_of("pipeline", w.PIPELINES["mx_gemm"]), literal("_"),
@@ -296,13 +296,14 @@ class _Upstream(_Form):
 
 
 AITER = (_Groups(), _Preshuffled(), _Blocks(), _Micro(), _Experts())
-UPSTREAM = _Upstream()
+UPSTREAM = _Upstream("tile_engine_2026", "tile_engine")
 FORMS: tuple[_Form, ...] = (*AITER, UPSTREAM)
 
 
 #: By the word for them.
 STYLES: Mapping[str, ToolNames] = {
-    "aiter": ToolNames(AITER), **dict.fromkeys(("dispatcher", UPSTREAM.style), ToolNames((UPSTREAM,))),
+    "aiter": ToolNames(AITER), UPSTREAM.style: ToolNames((UPSTREAM,)),
+    "dispatcher": ToolNames((_Upstream("dispatcher", "the dispatcher"),)),
 }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from ckrules.compiling.session import BuildOptions, BuildSession
 from ckrules.support import files
 from tests.compiling import fake
 from tests.compiling.fake import build, rows
+from tests.helpers.forking import in_child
 from tests.helpers.full_disk import NO_MODULES
 from tests.helpers.terminal import TerminalRun
 from tests.helpers.waiting import interrupted, until
@@ -408,3 +409,13 @@ def test_a_command_gets_its_words_and_an_empty_input(tmp_path: Path) -> None:
     asked = [sys.executable, "-c", "import sys; print(sys.argv[1:], sys.stdin.read())", "a b", "$x"]
     ran = execution.execute(asked, tmp_path, 60)
     assert (ran.status, ran.output) == (0, "['a b', '$x'] \n")
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_starts_compilers_of_its_own(tmp_path: Path) -> None:
+    """A thread of its parent was about to start one, which it will not do in the child."""
+    execution.execute(["true"], tmp_path, 60)
+    with execution._starting, execution._guardian._lock:
+        assert (
+            in_child(lambda: execution.execute(["echo", "here"], tmp_path, 60).output) == "here\n"
+        )

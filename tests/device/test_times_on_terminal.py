@@ -1,7 +1,9 @@
-"""Lines of bars behind the runs of `ckrules results --runs`, which terminals get alone."""
+"""Times of `ckrules results --runs`: lines of bars, which terminals get alone, and damaged rows."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,23 @@ def test_bars_are_for_terminals(place: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "_-#" in run("results", str(place), *WORDS).stdout
     assert "times" not in run("results", str(place), *WORDS, "--failed").stdout
     assert "times" not in run("results", str(place), "--format", "table").stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("latency_ms = 9e999", "latency_ms of 'b' is not a time: inf"),
+        ("latency_ms = 1e308", "latency_ms of 'b' is not a time: 1e+308"),
+        ("latency_ms = -1.0", "latency_ms of 'b' is not a time: -1.0"),
+        ("config = '[1]'", "the config of 'b' is not a plain object"),
+        ("config = 'null'", "the config of 'b' is not a plain object"),
+        ("sizes = '[1]'", "the sizes of 'b' is not a plain object"),
+    ],
+)
+def test_a_damaged_row_is_said(place: Path, change: str, said: str) -> None:
+    with closing(sqlite3.connect(place / FILE)) as db:
+        db.execute(f"UPDATE run SET {change} WHERE name = 'b'")
+        db.commit()
+    for words in (("results", str(place), "--runs"), ("report", "results", str(place), "-o", "-")):
+        done = run(*words)
+        assert (done.exit_code, done.stderr) == (2, f"error: {place / FILE}: {said}\n")

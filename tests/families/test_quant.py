@@ -11,6 +11,7 @@ from ckrules.codegen.quant.cpp_names import pipeline
 from ckrules.constraints.quant.names import PREFIXES, STYLES
 from ckrules.constraints.quant.vocabulary import BASELINE
 from ckrules.constraints.quant.words import VARIANTS
+from ckrules.constraints.scaled.names import STYLES as SCALED_STYLES
 from ckrules.engine.evaluate.pointwise import At
 from ckrules.kernels import problem_books
 from ckrules.kernels.books import Books
@@ -93,6 +94,9 @@ def test_tools_have_no_names_for_kernels_of_others() -> None:
         STYLES["tile_engine_2026"].format({**BASELINE, **OTHERS})
     with pytest.raises(UsageError, match="the dispatcher has no kernel of aquant with transpose_c"):
         STYLES["dispatcher"].format({**BASELINE, "transpose_c": True})
+    for style, tool in (("dispatcher", "the dispatcher"), ("tile_engine_2026", "tile_engine")):
+        with pytest.raises(UsageError, match=f"^{tool} has no name for kernels of flatmm$"):
+            SCALED_STYLES[style].format({"variant": "flatmm"})
     assert set(PREFIXES) == set(VARIANTS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,6 +16,7 @@ from ckrules.kernels.books import Books
 from ckrules.pictures import measured as plots
 from ckrules.ranking.measurements import read
 from ckrules.ranking.ranker import Ranker
+from ckrules.ranking.remembered import Remembered
 from ckrules.ranking.training import Samples
 from tests.cli.run import run
 
@@ -43,6 +45,16 @@ def test_what_pictures_show(samples: Samples) -> None:
     ((sizes, values),) = plots.efficiency(samples, ranker).groups.values()
     assert len(sizes) == len(values) == len(samples)
     assert np.mean(values) == pytest.approx(samples.estimated().mean)
+
+
+def test_one_time_is_one(samples: Samples) -> None:
+    first = samples.only(lambda m: m is samples.measured[0])
+    m = first.measured[0]
+    one = replace(m, points=m.points[:1], microseconds=m.microseconds[:1])
+    alone = Samples.of([one], Books("2026.06"))
+    assert plots.predicted(alone, Ranker(False)).title.startswith("1 time, half of them")
+    said = Remembered(1, 1, None).said()
+    assert said.startswith("of 1 problem the model was trained on 1; ")
 
 
 def test_no_kernel_is_above_the_roof(samples: Samples) -> None:

@@ -23,6 +23,7 @@ from ckrules.runtime.cache import BuildError, KernelCache
 from ckrules.runtime.pending import start
 from ckrules.support.errors import UnknownNameError, UsageError
 from tests.compiling import fake
+from tests.helpers.forking import in_child
 from tests.helpers.waiting import until
 from tests.runtime import building
 from tests.runtime.building import NOTES, SECONDS, cache, wanted
@@ -252,6 +253,50 @@ def test_who_waits_goes_on_when_the_dispatcher_is_closed(
     assert others == ["not built: the dispatcher was closed"] * 2
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_does_not_wait_for_threads_of_its_parent(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SECONDS, "1")
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    with ThreadPoolExecutor(1) as pool:
+        pending = start(pool, made, [one], lambda _: None)
+        until(lambda: any(notes.iterdir()))
+
+        def child() -> tuple[dict[str, str], bool, list[str]]:
+            with ThreadPoolExecutor(1) as own:
+                again = start(own, made, [one], lambda _: None).wait()
+            return pending.wait().failed, pending.done, again.ready
+
+        said, done, again = in_child(child)
+        assert pending.wait(30).ready == again == [one.name]
+    text = "not built: this process was forked meanwhile: declare it again"
+    assert (said, done) == ({one.name: text}, True)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_keeps_no_lock_of_its_parent(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the lock's file open, too, for as long as it lives."""
+    monkeypatch.setenv(SECONDS, "1")
+    made = cache(tmp_path / "cache")
+    (one,) = wanted(made, 128)
+    (notes / "fail").touch()
+
+    def again() -> str:
+        try:
+            return str(made.build(one).name)
+        except BuildError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(again)
+        until(lambda: len(list(notes.iterdir())) > 1)
+        assert in_child(again, first.result) == f"{one.name} (device): wrong!"
+
+
 def test_a_dispatcher_that_is_closed_meanwhile_builds_nothing(tmp_path: Path, notes: Path) -> None:
     """Another thread may close it between the question for compilers and their work."""
     made = cache(tmp_path / "cache")
@@ -262,6 +307,17 @@ def test_a_dispatcher_that_is_closed_meanwhile_builds_nothing(tmp_path: Path, no
     assert (pending.ready, pending.done) == ([], True)
     assert pending.failed == {one.name: "not built: the dispatcher was closed"}
     assert list(notes.iterdir()) == []
+
+
+def test_what_is_there_and_cannot_be_loaded_has_failed(tmp_path: Path, notes: Path) -> None:
+    made = cache(tmp_path / "cache")
+    base = dict(book("forward").vocabulary.baseline)
+    with Dispatcher(None, arch="gfx942", cache=made) as d:
+        (built,) = d.declare(base, ck="2025.11").wait(30).failed.values()
+        (again,) = d.declare(base, ck="2025.11").failed.values()
+        assert d.kernels == ()
+    (entry,) = made.entries()
+    assert again == f"{built}; remove {entry} to have it built again"
 
 
 def test_failures_are_told(tmp_path: Path, notes: Path) -> None:

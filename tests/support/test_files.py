@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ckrules.support import files
+from tests.helpers.forking import in_child
 from tests.helpers.full_disk import no_file_beyond
 
 
@@ -124,3 +125,27 @@ def test_writers_at_once_do_not_mix(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert only(path) in texts
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_keeps_no_folder_of_its_parent(tmp_path: Path) -> None:
+    """It has the folder open, too, and would wait for itself."""
+    within, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with files.alone(tmp_path):
+            within.set()
+            leave.wait(60)
+
+    def leaves() -> None:
+        leave.set()
+        thread.join(60)
+
+    def enters() -> str:
+        with files.alone(tmp_path):
+            return "alone"
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert within.wait(60)
+    assert in_child(enters, leaves) == "alone"

@@ -40,6 +40,15 @@ def test_nothing_is_said_of_evidence_that_is_not_kept(command: Command) -> None:
     assert "Evidence" not in command("explain", "CUTT004").stdout
 
 
+def test_a_release_of_ck_is_none_of_cutlass(command: Command) -> None:
+    """It was taken, and changed nothing."""
+    for name in ("count", "enumerate"):
+        asked = command(name, "--variant", "hopper_gemm", "--ck", "2025.11")
+        assert asked.returncode == 2, name
+        said = "--ck is a release of CK, and these kernels are of CUTLASS 4.2.0: leave it out"
+        assert asked.stderr == f"error: {said}\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
