@@ -226,6 +226,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{'best fit to other families or GPUs':34} {stated(fitted, crossed(fitted, kinds))}")
     judge("the book's, kernels fitted to", fitted)
     judge("the book's, fresh draws", held)
+    for part in (*families(BOOKS), *sorted({str(r.point["arch"]) for r in held})):
+        judge(f"  fresh, {part}", [r for r in held if part in (r.family, r.point["arch"])])
     for kind in sorted({r.kind for r in rows}):
         judge(f"  {kind}, all", [r for r in rows if r.kind == kind])
     for family, size in itertools.product(families(BOOKS), SIZES):
