@@ -137,8 +137,7 @@ def test_its_points_name_its_own_gpu(command: Command) -> None:
         assert json.loads(done.stdout)["count"] == 3, done.stderr
     listed = command("enumerate", "--variant", "lanes", "--limit", "9", "--format", "names")
     assert listed.stdout.split() == ["lanes_8", "lanes_16", "lanes_32"]
-    assert "1 rule decide for lanes of LANES 4.2" in listed.stderr.replace("decides", "decide")
-    assert "CK" not in listed.stderr
+    assert listed.stderr == "3 configurations (lanes)\n"  # no evidence: `certify` asks about CK
     checked = command("check", "--arch", "sm_77x", "lanes_64")
     assert (checked.returncode, "TGT001" in checked.stdout) == (1, True)
 
