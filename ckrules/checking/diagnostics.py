@@ -220,7 +220,7 @@ class _Broken(Diagnostic):
     def standing(self) -> Standing | None:
         assert self._entry is not None
         family = self._entry.config.family
-        if family.headers:  # `ckrules certify` asks about CK's
+        if not family.certified():
             return None
         return of_rule(self._violation.rule, Scope(family.name, self._books.headers, (self.arch,)))
 

@@ -116,6 +116,10 @@ class Family:
             if not isinstance(vars(Family).get(name), property):
                 raise TypeError(f"{cls.__name__}: a family has no part {name!r}")
 
+    def certified(self) -> bool:
+        """Whether `ckrules certify` asks about its rules: those of kernels with CK's headers."""
+        return not self.headers
+
     def folder(self) -> Path:
         """Where its module is, and what is kept beside it."""
         return Path(inspect.getfile(type(self))).parent

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from ckrules.engine.rules import Rule
 from ckrules.kernels import evidence
 from ckrules.kernels.evidence import METHODS, Ground, Tallies
-from ckrules.kernels.families import families
 from ckrules.support.tables import count
 
 CONFIRMED, ELSEWHERE, REFUTED = "confirmed", "confirmed elsewhere", "refuted"
@@ -37,7 +36,7 @@ class Scope:
     archs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        own = f"{self.family} of {headers(self.family, self.ck)}"
+        own = f"{self.family} of CK {self.ck}"
         return f"{own} on {_gpus(self.archs)}" if self.archs else own
 
 
@@ -56,16 +55,6 @@ class Standing:
         by = ((m, sum(t.confirmed for g, t in self.tallies.items() if g.method == m))
               for m in METHODS)  # fmt: skip
         return f"{self.word}: {', '.join(f'{m} {n}' for m, n in by if n)}"
-
-
-def headers(family: str, ck: str) -> str:
-    """What kernels of a family are compiled against, as messages say it.
-
-    >>> headers("conv", "2026.06")
-    'CK 2026.06'
-    """
-    own = families()[family].headers if family in families() else ""
-    return own or f"CK {ck}"
 
 
 def standing(code: str, condition: str, scope: Scope) -> Standing:

@@ -48,8 +48,8 @@ def rule_page(book: RuleBook, rule: Rule) -> str:
 
 
 def _elsewhere() -> set[str]:
-    """The books of families whose headers are not CK's, about which `ckrules certify` asks."""
-    return {family.title for family in families().values() if family.headers}
+    """The books of families that `ckrules certify` does not ask about."""
+    return {family.title for family in families().values() if not family.certified()}
 
 
 def _evidence(rule: Rule) -> str:

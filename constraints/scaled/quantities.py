@@ -110,11 +110,11 @@ class ScaledQuantities(WeightTiles):
         a, b = a * self.copies(self.warp_tile_m), b * self.copies(self.warp_tile_n)
         return (a + b) * self.element_bytes // (4 * self.wave_size)
 
-    @quantity
-    def staging_vgprs(self) -> IntExpr:
-        """Registers of a lane that hold what it loads of A and B for one block tile."""
+    @property
+    def loaded_bytes(self) -> IntExpr:
+        """What is loaded of A and B for one block tile, of packed elements as many bytes."""
         a, b = self._packed(self.tile_m, self.tile_n)
-        return ite(self.loads_to_lds, 0, (a + b) * self.element_bytes // (4 * self.load_lanes))
+        return (a + b) * self.element_bytes
 
     @quantity_in("instructions")
     def loads(self) -> IntExpr:

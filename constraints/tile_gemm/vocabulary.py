@@ -54,11 +54,15 @@ class TileGemm(TileGemmTiles, ABC):
         """True for pipelines that load A and B straight to LDS, through no registers."""
         return self.pipeline.isin("basic_async_v1", "comp_async")
 
+    @property
+    def loaded_bytes(self) -> IntExpr:
+        """What is loaded of A and B for one block tile."""
+        return (self.tile_m * self.a_bytes + self.tile_n * self.b_bytes) * self.tile_k
+
     @quantity
     def staging_vgprs(self) -> IntExpr:
         """Registers of a lane that hold what it loads of A and B for one block tile."""
-        rows = self.tile_m * self.a_bytes + self.tile_n * self.b_bytes
-        return ite(self.loads_to_lds, 0, rows * self.tile_k // (4 * self.load_lanes))
+        return ite(self.loads_to_lds, 0, self.loaded_bytes // (4 * self.load_lanes))
 
     @quantity_in("instructions")
     def loads(self) -> IntExpr:

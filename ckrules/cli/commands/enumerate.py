@@ -167,11 +167,9 @@ class _Shown:
             if request.listing is not None:
                 whole = count(len(request.listing.points), "configuration")
                 note(f"{shown:,} of {whole} ({request.title()})")
-                more = (_run(request), *more)
             else:
                 note(_summary(request, request.region.space, shown))
-                more = (_founded(request), _run(request), *more)
-            for text in filter(None, more):
+            for text in filter(None, (*_evidence(request), *more)):
                 note(text)
         for text in lines(request.region) if self.summary else ():
             note(text)
@@ -242,34 +240,35 @@ def _table(chunks: Iterator[Mapping[str, Any]], request: Request, listing: Listi
     return rows
 
 
-def _founded(request: Request) -> str:
-    """One line: how many of the rules that decide have been confirmed by something."""
+def _evidence(request: Request) -> Iterator[str]:
+    """How the rules stand that decide, where all is listed, and which kernels were run."""
     from ckrules.kernels.families import family_of
+
+    family = family_of(str(request.region.space.domains["variant"][0]))
+    if family.certified():
+        if request.listing is None:
+            yield _founded(request, family.name)
+        yield _run(request, family.name)
+
+
+def _founded(request: Request, family: str) -> str:
+    """One line: how many of the rules that decide have been confirmed by something."""
     from ckrules.kernels.standing import Scope, sentence
 
     rules = [r for r in request.region.book.rules if r.severity == "error"]
-    domains = request.region.space.domains
-    family = family_of(str(domains["variant"][0]))
-    if family.headers:  # `ckrules certify` asks about CK's
-        return ""
-    archs = tuple(str(gpu) for gpu in domains["arch"])
-    return sentence(rules, Scope(family.name, request.books.headers, archs))
+    archs = tuple(str(gpu) for gpu in request.region.space.domains["arch"])
+    return sentence(rules, Scope(family, request.books.headers, archs))
 
 
-def _run(request: Request) -> str:
+def _run(request: Request, name: str) -> str:
     """One line: how many kernels of the family were run, of the release and of others."""
     from ckrules.kernels import evidence
-    from ckrules.kernels.families import family_of
-    from ckrules.kernels.standing import headers
 
-    family = family_of(str(request.region.space.domains["variant"][0]))
-    if family.headers:
-        return ""
-    name, by_ck = family.name, defaultdict[str, list[tuple[str, int, int]]](list)
+    by_ck = defaultdict[str, list[tuple[str, int, int]]](list)
     for (ck, arch), (total, wrong) in evidence.kernels_run(name).items():
         by_ck[ck].append((arch, total, wrong))
-    own = headers(name, request.books.headers)
-    parts = [] if request.books.headers in by_ck else [f"none of {own}"]
+    own = request.books.headers
+    parts = [] if own in by_ck else [f"none of CK {own}"]
     for ck, rows in sorted(by_ck.items()):
         total, wrong = sum(r[1] for r in rows), sum(r[2] for r in rows)
         gpus = ", ".join(f"{arch} {n}" for arch, n, _ in sorted(rows))

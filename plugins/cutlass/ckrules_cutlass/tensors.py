@@ -87,7 +87,7 @@ class HopperTensors:
         The tensor cores of Hopper keep 13 bits of such a sum behind the point and cut the others
         off in each instruction, of 32 products. Without fast accumulation every fourth result is
         added in fp32 (sm90_mma_tma_gmma_ss_warpspecialized_fp8.hpp: mma_promotion_interval).
-        Seen: 54 runs of 15 kernels on an H200, which were at most 0.6 of it off.
+        Seen: 54 runs of 15 kernels on an H200, which were off by 0.72 of it at most.
         """
         if self.config["dtype"] not in ("fp8", "bf8"):
             return 0.0
