@@ -6,7 +6,6 @@ import errno
 import io
 import os
 import re
-import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ import click
 
 from ckrules import __version__
 from ckrules.cli import commands as package
+from ckrules.cli.interrupts import request_behind
 from ckrules.cli.once import Once
 from ckrules.cli.terminal import note
 from ckrules.support.errors import (
@@ -226,14 +226,23 @@ def about_of(command: str) -> tuple[str, str]:
 def _guarded(body: Callable[[], int], debug: bool) -> int:
     try:
         return body()
+    except BaseException as error:
+        asked = request_behind(error)
+        return 128 + asked.number if asked else _told(error, debug)
+
+
+def _told(fault: BaseException, debug: bool) -> int:
+    """The exit code of what ended a command, after it is said in a line."""
+    try:
+        raise fault
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
         return _usage(error)
     except click.Abort:
         return 130
-    except KeyboardInterrupt as error:
-        return 128 + getattr(error, "number", signal.SIGINT)
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         return _piped()
     except UndecidedError as error:

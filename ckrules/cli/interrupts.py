@@ -80,7 +80,7 @@ class Interrupts:
         repeated, self._repeated = self._repeated, False
         if not self._active or (repeated and not self._open):
             return
-        if repeated and _on_its_way():
+        if repeated and request_behind(sys.exc_info()[1]):
             self._repeat_later(number)
             return
         typed = number == signal.SIGINT
@@ -119,9 +119,12 @@ def ended_by_request() -> Iterator[None]:
             error.asked.obeyed()
 
 
-def _on_its_way() -> bool:
-    """Whether what the main thread does is a clean-up, or the end, after a request."""
-    error = sys.exc_info()[1]
+def request_behind(error: BaseException | None) -> Ended | None:
+    """The request to end that an error is, or came of; none where it has another cause.
+
+    Python itself turns what is raised while a class is made into a `RuntimeError` (CPython 3.11,
+    ``type_new_set_names``), and code that was interrupted may fail while it cleans up.
+    """
     while error is not None and not isinstance(error, Ended):
         error = error.__context__
-    return error is not None
+    return error

@@ -303,6 +303,28 @@ def test_a_request_to_end_is_obeyed_once(text: str, number: signal.Signals) -> N
     assert done.returncode == 0
 
 
+IN_A_CLASS = """
+import os, signal
+from ckrules.cli import group, main
+class Asking:
+    def __set_name__(self, *_):
+        os.kill(os.getpid(), signal.{signal})
+        for _ in range(10_000): pass
+def invoke(*_):
+    class Made: part = Asking()
+group.cli.invoke = invoke
+raise SystemExit(main(["archs"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_end_is_obeyed_while_a_class_is_made(number: signal.Signals) -> None:
+    """Python 3.11 turns it into a RuntimeError there, as in any import of cached properties."""
+    program = IN_A_CLASS.format(signal=number.name)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stderr, done.returncode) == ("", 128 + number)
+
+
 def test_a_strange_encoding_does_not_stop_the_output() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = process("explain", "TILE001", env=environment)

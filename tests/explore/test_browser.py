@@ -183,6 +183,27 @@ def test_a_condition_is_completed_and_mended(page: Page) -> None:
     settle(page)
 
 
+LATER = """() => {
+  const line = document.getElementById("where");
+  line.value = "pipel";
+  line.setSelectionRange(5, 5);
+  line.dispatchEvent(new Event("input", { bubbles: true }));
+  return document.getElementById("proposals").hidden;
+}"""
+
+
+def test_proposals_are_for_what_is_written(page: Page) -> None:
+    """Those for an earlier text would be put into the middle of a later one."""
+    line = page.locator("#where")
+    line.focus()
+    page.keyboard.type("pi")
+    page.wait_for_selector("#proposals:not([hidden])")
+    assert page.evaluate(LATER)
+    page.wait_for_selector("#proposals:not([hidden])")
+    page.keyboard.press("Tab")
+    assert line.input_value() == "pipeline"
+
+
 def test_without_scripts_the_pages_work(browser: Browser, address: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     context.set_default_timeout(SLOWEST)

@@ -413,6 +413,8 @@ async function propose() {
 
 document.addEventListener("input", (event) => {
   if (event.target.id !== "where") return;
+  if (proposing) proposing.abort();
+  close(); // they were for another text
   clearTimeout(waiting);
   waiting = setTimeout(propose, 120);
 });
