@@ -69,6 +69,7 @@ class Models:
     silent: dict[str, int] = field(default_factory=dict)
     """Why the model that was given does not speak of others, and of how many."""
     _known: dict[int, str | None] = field(default_factory=dict)
+    _parts: set[str] = field(default_factory=set)
 
     def name(self, place: int, kernel: ManifestEntry) -> str:
         """The address of what a model says of a kernel; ``nullptr`` where none speaks of it."""
@@ -87,8 +88,8 @@ class Models:
             return "nullptr"
         if (told := self._told(model, table)) is None:
             return self._silent("the model looks at numbers that C++ does not compute")
-        like, carries = model.measured(table)[0], model.carries(table)[0]
-        text = f"&{told}, {int(like)}, {int(carries)}, {{{_fixed(table)}}}"
+        text = f"&{told}, {int(model.measured(table)[0])}, {self._speaking(told, model, table)}"
+        text += f", {{{_fixed(table)}}}"
         self.texts.append(f"static const ckrules_learned learned_{place} = {{{text}}};")
         self.speaks += 1
         return f"&learned_{place}"
@@ -97,6 +98,19 @@ class Models:
         if isinstance(self.model, TimeModel):
             self.silent[why] = self.silent.get(why, 0) + 1
         return "nullptr"
+
+    def _speaking(self, told: str, model: TimeModel, table: KernelTable) -> str:
+        """The ensembles that speak of a kernel, and how many they are."""
+        if model.known(table)[0]:
+            part, ensembles = f"{told}_relative", model.relative
+        elif model.carries(table)[0]:
+            part, ensembles = f"{told}_carried", model.carried
+        else:
+            return "nullptr, 0"
+        if part not in self._parts:
+            self._parts.add(part)
+            self.texts += _trees(part, ensembles)
+        return f"{part}, {len(ensembles)}"
 
     def _told(self, model: TimeModel, table: KernelTable) -> str | None:
         """The name of a model's definition, which is made when it is first needed."""
@@ -120,20 +134,18 @@ def _model(name: str, model: TimeModel, table: KernelTable) -> list[str] | None:
     """The definitions of a model; None where C++ cannot compute what it looks at."""
     order = [enumerator(n) for n in (*model.features, *model.situation)]
     variant = str(model.card["about"]["variant"])
-    reference = [_reference(p, variant, table) for p in model.reference]
+    reference = [_reference(p, variant, table) for p in model.kernels[: model.reference]]
     if not all(reference) or not set(order) <= set(enumerators()):
         return None
-    parts = {"relative": model.relative, "level": model.level}
-    lines = [line for part, trees in parts.items() for line in _trees(f"{name}_{part}", trees)]
     definition = ", ".join(
         [
             f"{name}_reference", str(len(reference)), f"{name}_numbers",
             str(len(model.features)), str(len(model.situation)),
-            f"{name}_relative", str(len(model.relative)), f"{name}_level", str(len(model.level)),
+            f"{name}_level", str(len(model.level)),
         ]
     )  # fmt: skip
     return [
-        *lines,
+        *_trees(f"{name}_level", model.level),
         _array("ckrules_reference", f"{name}_reference", [str(r) for r in reference]),
         _array("ckrules_number", f"{name}_numbers", order),
         f"static const ckrules_model {name} = {{{definition}}};",

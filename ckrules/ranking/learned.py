@@ -1,11 +1,13 @@
 """Models of times, learned from measurements on top of estimates.
 
-A model has two parts. One says how a kernel's time compares with that of the model's reference
-kernels on the same problem, which is all that a ranking needs; the other how long the reference
-kernels take. Both say how far the estimate is off, from numbers without units
+One part of a model says how a kernel's time compares with that of the model's reference kernels on
+the same problem, which is all that a ranking needs; another how long the reference kernels take.
+Both say how far the estimate is off, from numbers without units
 (`ckrules.kernels.timing.Estimate`), so that they carry to tiles and problems that were not
-measured. Each part is several gradient-boosted ensembles, trained on different problems; their
-spread is the uncertainty. LightGBM trains them; `ckrules.ranking.forest` predicts with them.
+measured. The first part is there twice: for the kernels that were measured, of which it learns the
+slow ones, too, and for others, to which that does not carry. Each part is several gradient-boosted
+ensembles, trained on different problems; their spread is the uncertainty. LightGBM trains them;
+`ckrules.ranking.forest` predicts with them.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ VALUES = ("pipeline", "scheduler", "epilogue", "num_wave_groups", "num_groups_to
 """Fields of which a model speaks only where their value was measured."""
 RANGES = ("tile_m", "tile_n", "tile_k", "waves")
 """The same of fields whose range counts."""
+MOST_KERNELS = 4096
+"""Kernels that a model may be of."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +59,28 @@ class TimeModel:
 
     Args:
         card: What it was trained on and how good it is, for people and for `covers`.
-        reference: The kernels that times are compared with.
+        kernels: The kernels that were measured.
+        reference: So many of them, the first, are those that times are compared with.
         features: Names of the numbers of a kernel and problem, in order; those of the problem
             alone come last.
         situation: Names of the numbers of the problem alone.
-        relative: The ensembles for kernels: what their estimate against that of the reference
-            kernels leaves out, as a logarithm to base 2.
+        relative: The ensembles for measured kernels: what their estimate against that of the
+            reference kernels leaves out, as a logarithm to base 2.
+        carried: The same for other kernels.
         level: The same for the reference kernels' time.
     """
 
     card: Mapping[str, Any]
-    reference: Sequence[Point]
+    kernels: Sequence[Point]
+    reference: int
     features: Sequence[str]
     situation: Sequence[str]
     relative: Sequence[Ensemble]
+    carried: Sequence[Ensemble]
     level: Sequence[Ensemble]
-    _tables: dict[tuple[str, str], KernelTable] = field(default_factory=dict, compare=False)
+    _tables: dict[tuple[str, str], tuple[KernelTable, KernelTable]] = field(
+        default_factory=dict, compare=False
+    )
 
     def why_not(self, table: KernelTable) -> str | None:
         """Why it says nothing of these kernels; None: it does."""
@@ -86,7 +96,7 @@ class TimeModel:
 
     def measured(self, table: KernelTable) -> NDArray[np.bool_]:
         """Which kernels are like those measured: their pipeline was, and tiles of such sizes."""
-        return self._like(table, self.card["about"]["values"])
+        return self._like(table, VALUES)
 
     def carries(self, table: KernelTable) -> NDArray[np.bool_]:
         """Which kernels are like those measured but for the pipeline.
@@ -94,17 +104,33 @@ class TimeModel:
         What was learned of tiles and problems holds for another pipeline, too, better than the
         estimate alone (docs/ranking.md has the figures of pipelines that were left out).
         """
-        values = self.card["about"]["values"]
-        return self._like(table, {n: v for n, v in values.items() if n != "pipeline"})
+        return self._like(table, [n for n in VALUES if n != "pipeline"])
 
-    def _like(self, table: KernelTable, values: Mapping[str, Any]) -> NDArray[np.bool_]:
+    def known(self, table: KernelTable) -> NDArray[np.bool_]:
+        """Which kernels were measured, or differ from one that was in nothing that counts."""
+        found = self.measured(table)
+        known = self._table(table)[1].columns
+        kernels = set(zip(*(c.rows() for c in known.values()), strict=True))
+        columns = [table.columns[n] for n in known]
+        codes = np.stack([c.codes[found] for c in columns], axis=1)
+        different, place = np.unique(codes, axis=0, return_inverse=True)
+        said = [
+            tuple(c.values[i] for c, i in zip(columns, row, strict=True)) in kernels
+            for row in different
+        ]
+        found[found] = np.asarray(said, dtype=np.bool_)[place.ravel()]
+        return found
+
+    def _like(self, table: KernelTable, names: Sequence[str]) -> NDArray[np.bool_]:
         inside = np.ones(len(table), dtype=np.bool_)
-        for name, known in values.items():
-            column = table.columns[name]
-            inside &= np.asarray([v in known for v in column.values])[column.codes]
-        for name, (low, high) in self.card["about"]["ranges"].items():
-            column = table.columns[name]
-            inside &= np.asarray([low <= v <= high for v in column.values])[column.codes]
+        for name, known in self._table(table)[1].columns.items():
+            column, have = table.columns[name], known.used()
+            if name in RANGES:
+                inside &= np.asarray([min(have) <= v <= max(have) for v in column.values])[
+                    column.codes
+                ]
+            elif name in names:
+                inside &= np.asarray([v in have for v in column.values])[column.codes]
         return inside
 
     def predict(self, table: KernelTable, problem: Any, estimate: Estimate) -> TimePrediction:
@@ -114,40 +140,53 @@ class TimeModel:
         of another pipeline what was learned of the rest, and the range of an estimate.
         """
         base = self.base(table, problem)
-        inside = self.carries(table)
-        outside = ~self.measured(table)
+        errors = self.card["errors"]
+        known = self.known(table)
         relative = np.log2(estimate.microseconds) - base
-        spread = np.zeros(len(table))
-        if inside.any():
-            x = matrix(estimate, base, self.features, self.situation)[inside]
-            parts = np.stack([f.predict(x) for f in self._relative])
-            relative[inside] += parts.mean(axis=0)
-            spread[inside] = parts.std(axis=0)
+        error = np.full(len(table), errors["outside"])
+        x = matrix(estimate, base, self.features, self.situation)
+        for which, forests, name in (
+            (known, self._relative, "relative"),
+            (self.carries(table) & ~known, self._carried, "carried"),
+        ):
+            if which.any():
+                parts = np.stack([f.predict(x[which]) for f in forests])
+                relative[which] += parts.mean(axis=0)
+                error[which] = np.hypot(parts.std(axis=0), errors[name])
+        error[~self.measured(table)] = errors["outside"]
         s = np.asarray([[estimate.situation[n] for n in self.situation]])
         levels = np.asarray([f.predict(s)[0] for f in self._level])
         level = base + levels.mean()
-        errors = self.card["errors"]
-        error = np.where(outside, errors["outside"], np.hypot(spread, errors["relative"]))
         error = np.hypot(error, errors["level"])
         middle = level + relative
         return TimePrediction(2.0**middle, 2.0 ** (middle - error), 2.0 ** (middle + error))
 
     def base(self, table: KernelTable, problem: Any) -> float:
         """The estimate of the reference kernels: the mean of its logarithms to base 2."""
-        key = (table.gpu.name, table.product.name)
-        if key not in self._tables:
-            self._tables[key] = KernelTable.of_points(
-                self.reference, table.books, table.product.name
-            )
-        estimate = self._tables[key].estimate(problem)
+        estimate = self._table(table)[0].estimate(problem)
         found = float(np.log2(estimate.microseconds).mean())
         if not np.isfinite(found):
             raise UsageError(f"the model's reference kernels have no estimated time on {problem}")
         return found
 
+    def _table(self, table: KernelTable) -> tuple[KernelTable, KernelTable]:
+        """The kernels of reference, and all that were measured, for the product of others."""
+        key = (table.gpu.name, table.product.name)
+        if key not in self._tables:
+            reference, every = (
+                KernelTable.of_points(points, table.books, table.product.name)
+                for points in (self.kernels[: self.reference], self.kernels)
+            )
+            self._tables[key] = reference, every
+        return self._tables[key]
+
     @cached_property
     def _relative(self) -> list[Forest]:
         return [Forest(e) for e in self.relative]
+
+    @cached_property
+    def _carried(self) -> list[Forest]:
+        return [Forest(e) for e in self.carried]
 
     @cached_property
     def _level(self) -> list[Forest]:
@@ -157,7 +196,7 @@ class TimeModel:
 def matrix(
     estimate: Estimate, base: float, features: Sequence[str], situation: Sequence[str]
 ) -> Floats:
-    """The numbers that `TimeModel.relative` reads: a row for each kernel."""
+    """The numbers that the ensembles for kernels read: a row for each kernel."""
     against = np.log2(estimate.microseconds) - base
     # What kernels have no share of, estimates do not name (vector units).
     none = np.zeros(len(against))

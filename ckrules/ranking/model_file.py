@@ -19,25 +19,25 @@ from typing import Any
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import family_of, gpus_of
-from ckrules.kernels.timing import Timing
 from ckrules.ranking.fingerprints import ROWS, hashes
 from ckrules.ranking.kernels import timing
-from ckrules.ranking.learned import AGAINST, COMMON, RANGES, VALUES, TimeModel
+from ckrules.ranking.learned import AGAINST, COMMON, MOST_KERNELS, TimeModel
 from ckrules.ranking.trees import Ensemble, TreeError, read
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError
 from ckrules.support.files import replace
 
-FORMAT = 2
+FORMAT = 3
 UNPACKED = 16 << 20
-"""Bytes that a model may have when it is unpacked: the package's own has two million."""
-MOST_MEMBERS, MOST_KERNELS = 16, 4096
-"""Ensembles of a part, and reference kernels."""
+"""Bytes that a model may have when it is unpacked: the package's own has four million."""
+MOST_MEMBERS = 16
+"""Ensembles of a part."""
 MOST_ERROR = 16.0
 """What times may be off by, as a logarithm to base 2."""
 
-_KEYS = ("card", "reference", "features", "situation", "relative", "level")
-_ERRORS = ("relative", "level", "outside")
+_PARTS = ("relative", "carried", "level")
+_KEYS = ("card", "kernels", "reference", "features", "situation", *_PARTS)
+_ERRORS = (*_PARTS, "outside")
 _SHARES = ("mean", "p10", "median", "min", "top1", "top5")
 
 
@@ -62,12 +62,11 @@ def packed(model: TimeModel) -> bytes:
     content = {
         "format": FORMAT,
         "card": model.card,
-        "reference": [dict(p) for p in model.reference],
+        "kernels": [dict(p) for p in model.kernels],
+        "reference": model.reference,
         "features": list(model.features),
         "situation": list(model.situation),
-        "relative": [e.text for e in model.relative],
-        "level": [e.text for e in model.level],
-    }
+    } | {part: [e.text for e in getattr(model, part)] for part in _PARTS}
     text = json.dumps(content, indent=0, sort_keys=True).encode()
     return gzip.compress(text, 9, mtime=0)
 
@@ -115,39 +114,31 @@ def _unpacked(raw: bytes) -> Mapping[str, Any]:
 def _model(content: Mapping[str, Any]) -> TimeModel:
     if content.get("format") != FORMAT:
         raise _FaultError(f"format is {_said(content.get('format'))}, expected {FORMAT}")
-    card, reference, features, situation, relative, level = (_of(content, key, "") for key in _KEYS)
+    card, kernels, reference, features, situation, *parts = (_of(content, key, "") for key in _KEYS)
     about = _object(_of(_object(card, "card"), "about", "card"), "card.about")
     for name in (*COMMON, "product"):
         _text(_of(about, name, "card.about"), f"card.about.{name}")
     known = timing(about["variant"])
-    _check_card(card, about, known)
+    _check_card(card, about)
     columns = _names(features, "features", (AGAINST, *known.features))
     alone = _names(situation, "situation", known.situation)
-    return TimeModel(
-        card, _reference(reference, about, card.get("ck")), columns, alone,
-        _ensembles(relative, "relative", len(columns) + len(alone)),
-        _ensembles(level, "level", len(alone)),
-    )  # fmt: skip
+    found = _kernels(kernels, about, card.get("ck"))
+    _count(reference, "reference")
+    if not 1 <= reference <= len(found):
+        raise _FaultError(f"reference is {reference}, expected 1 to {len(found)}")
+    relative, carried, level = (
+        _ensembles(given, part, len(alone) + (0 if part == "level" else len(columns)))
+        for part, given in zip(_PARTS, parts, strict=True)
+    )
+    return TimeModel(card, found, reference, columns, alone, relative, carried, level)
 
 
-def _check_card(card: Mapping[str, Any], about: Mapping[str, Any], known: Timing) -> None:
+def _check_card(card: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     for name, where in (("note", card), ("ck", card)):
         if name in where:
             _text(where[name], f"card.{name}")
     for name in ("problems", "measurements"):
         _count(_of(about, name, "card.about"), f"card.about.{name}")
-    values = _exactly(about, "values", VALUES, known)
-    for name, found in values.items():
-        place = f"card.about.values.{name}"
-        for each in _list(found, place, 1000):
-            _scalar(each, place)
-    for name, found in _exactly(about, "ranges", RANGES, known).items():
-        place = f"card.about.ranges.{name}"
-        ends = [_number(v, place) for v in _list(found, place, 2)]
-        if len(ends) != 2 or ends[0] > ends[1]:
-            raise _FaultError(
-                f"{place} is {_said(found)}, expected the least and the largest value"
-            )
     errors = _object(_of(card, "errors", "card"), "card.errors")
     for name in _ERRORS:
         place = f"card.errors.{name}"
@@ -174,35 +165,23 @@ def _check_figures(figures: Mapping[str, Any]) -> None:
             raise _FaultError(f"card.figures.{name} is {_said(value)}, expected 0 to 100")
 
 
-def _exactly(
-    about: Mapping[str, Any], key: str, names: Sequence[str], known: Timing
-) -> Mapping[str, Any]:
-    """The object of a key, which has just the names that training writes."""
-    found = _object(_of(about, key, "card.about"), f"card.about.{key}")
-    wanted = [n for n in names if n in known.quantities]
-    if sorted(found) != sorted(wanted):
-        have = ", ".join(found)[:80] or "none"
-        raise _FaultError(f"card.about.{key} has {have}, expected {', '.join(wanted)}")
-    return found
-
-
-def _reference(given: Any, about: Mapping[str, Any], ck: str | None) -> Sequence[Mapping[str, Any]]:
-    """The reference kernels: configurations of what the card is about."""
+def _kernels(given: Any, about: Mapping[str, Any], ck: str | None) -> Sequence[Mapping[str, Any]]:
+    """The kernels that were measured: configurations of what the card is about."""
     books = Books(ck)
     archs = [g.name for g in gpus_of(family_of(str(about["variant"])), books.gpus)]
     found = []
-    for i, each in enumerate(_list(given, "reference", MOST_KERNELS)):
-        point = _object(each, f"reference[{i}]")
+    for i, each in enumerate(_list(given, "kernels", MOST_KERNELS)):
+        point = _object(each, f"kernels[{i}]")
         for name in COMMON:
             if point.get(name) != about[name]:
                 value = _said(point.get(name))
-                raise _FaultError(f"reference[{i}].{name} is {value}, expected {about[name]!r}")
+                raise _FaultError(f"kernels[{i}].{name} is {value}, expected {about[name]!r}")
         # A GPU may be of a file that this call knows nothing of; what fields may be is the same.
         arch = about["arch"] if about["arch"] in archs else archs[0]
         try:
             read_as = config_from_mapping({**point, "arch": arch}, books).point
         except CkrulesError as error:
-            raise _FaultError(f"reference[{i}]: {error}") from None
+            raise _FaultError(f"kernels[{i}]: {error}") from None
         found.append({**read_as, "arch": about["arch"]})
     return found
 

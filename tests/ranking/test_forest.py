@@ -65,7 +65,7 @@ def test_the_packages_model_is_evaluated_as_lightgbm_does() -> None:
     situation = len(model["situation"])
     columns = len(model["features"]) + situation
     rows = measured()
-    for part, width in (("relative", columns), ("level", situation)):
+    for part, width in (("relative", columns), ("carried", columns), ("level", situation)):
         for text in model[part]:
             booster, forest = lightgbm.Booster(model_str=text), Forest(trees(text, width))
             for x in (
@@ -117,7 +117,8 @@ def test_predictions_are_those_that_were_written_down() -> None:
     kept = json.loads(GOLDEN.read_text())
     rows = np.asarray([[np.nan if v is None else v for v in row] for row in kept["rows"]])
     model = content()
-    for part, width in (("relative", rows.shape[1]), ("level", len(model["situation"]))):
+    for part in ("relative", "carried", "level"):
+        width = len(model["situation"]) if part == "level" else rows.shape[1]
         for text, wanted in zip(model[part], kept[part], strict=True):
             found = Forest(trees(text, width)).predict(rows[:, -width:])
             assert np.allclose(found, wanted, rtol=1e-12, atol=0)

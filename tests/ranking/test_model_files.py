@@ -115,26 +115,26 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "another feature": (put("features", 3, value="nonsense"), "features has 'nonsense'"),
     "a feature twice": (put("features", 3, value=AGAINST), f"features has '{AGAINST}' twice"),
     "one feature fewer": (gone("features", 3), "max_feature_idx is '51', expected 50"),
-    "another value": (put("card", "about", "values", "nonsense", value=[1]), "card.about.values"),
-    "no value": (gone("card", "about", "values", "pipeline"), "card.about.values has"),
-    "reference": (put("reference", value=[{"a": 1}]), "reference[0].arch is missing"),
-    "no reference": (put("reference", value=[]), "reference is a list of 0"),
-    "reference of words": (put("reference", 2, "tile_m", value="x"), "reference[2]: tile_m"),
-    "reference of a tile of 0": (put("reference", 2, "tile_m", value=0), "reference[2]: tile_m"),
-    "ranges of words": (
-        put("card", "about", "ranges", "tile_m", value=["a", "b"]), "tile_m is 'a', expected a"),
-    "a range of one": (put("card", "about", "ranges", "waves", value=[4]), "waves is a list of 1"),
+    "kernels": (put("kernels", value=[{"a": 1}]), "kernels[0].arch is missing"),
+    "no kernels": (put("kernels", value=[]), "kernels is a list of 0"),
+    "a kernel of words": (put("kernels", 2, "tile_m", value="x"), "kernels[2]: tile_m"),
+    "a kernel with a tile of 0": (put("kernels", 2, "tile_m", value=0), "kernels[2]: tile_m"),
+    "no reference": (put("reference", value=0), "reference is 0, expected 1 to 30"),
+    "more than all": (put("reference", value=31), "reference is 31, expected 1 to 30"),
+    "a reference of words": (put("reference", value="x"), "reference is 'x', expected a whole"),
     "errors nan": (put("card", "errors", "level", value=float("nan")), "NaN, which is not a"),
     "errors far off": (
         put("card", "errors", "level", value=1e308), "card.errors.level is 1e+308, expected a"),
     "errors below 0": (put("card", "errors", "outside", value=-1.0), "card.errors.outside is -1.0"),
     "errors 0": (put("card", "errors", "relative", value=0), "card.errors.relative is 0, expected"),
+    "no errors of others": (gone("card", "errors", "carried"), "card.errors.carried is missing"),
+    "nothing for other kernels": (gone("carried"), "carried is missing"),
     "errors of words": (put("card", "errors", "level", value="x"), "card.errors.level is 'x'"),
     "figures": (put("card", "figures", "mean", value=200), "card.figures.mean is 200"),
     "rows of words": (put("card", "rows", value="x!"), "rows is not a fingerprint: not base64"),
     "half a row": (put("card", "rows", value="AAAA"), "a fingerprint: not 8 bytes for each row"),
     "rows a number": (put("card", "rows", value=3), "card.rows is 3, expected a text"),
-    "a version of it": (put("format", value=1), "format is 1, expected 2"),
+    "a version of it": (put("format", value=1), "format is 1, expected 3"),
     "unknown release": (put("card", "ck", value="1999.01"), "1999.01"),
 }  # fmt: skip
 
@@ -169,7 +169,7 @@ def test_models_that_nobody_trained(tmp_path: Path, name: str) -> None:
         (gzip.compress(b"[" * 200_000), "nested too deep"),
         (gzip.compress(b'{"a":' * 200_000), "nested too deep"),
         (gzip.compress(b'{"format": ' + b"1" * 5000 + b"}"), "a number that is too long"),
-        (gzip.compress(b"{}"), "format is missing, expected 2"),
+        (gzip.compress(b"{}"), "format is missing, expected 3"),
     ],
     ids=range(12),  # gzip writes the time of day into its bytes
 )
@@ -284,7 +284,7 @@ def test_a_changed_model_is_refused_or_predicts(
         path = paths[spot % len(paths)]
         (put(*path, value=other) if kind == "value" else gone(*path))(model)
     else:
-        part = ("relative", "level")[spot % 2]
+        part = ("relative", "carried", "level")[spot % 3]
         text = model[part][spot % 5]
         at = spot % text.index("end of trees")
         if kind == "word":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_name
 from ckrules.kernels.families import problems_of
 from ckrules.kernels.names import format_name
-from ckrules.ranking import ranker
+from ckrules.ranking import ranker, training
 from ckrules.ranking.evaluation import figures, judge
 from ckrules.ranking.kernels import KernelTable
 from ckrules.ranking.measurements import MeasuredProblem, kernels_of, read
@@ -23,6 +25,7 @@ from ckrules.ranking.training import Samples, cross_validated, train
 from ckrules.support.errors import UsageError
 from ckrules.support.files import replace
 from tests.cli.run import run
+from tests.ranking.contents import MODEL
 
 pytestmark = pytest.mark.whole
 
@@ -165,6 +168,27 @@ def test_models_learn_and_survive_files(samples: Samples, tmp_path: Path) -> Non
     assert (one.microseconds < one.high).all()
 
 
+def test_measured_kernels_have_ensembles_of_their_own() -> None:
+    """What differs from them in a number that counts has the other ones."""
+    model, problem = load(MODEL), problems_of("forward").parse("N=2,C=64,K=64,H=9,W=9,Y=3,X=3")
+    known = list(model.kernels[:3])
+    others = [{**p, "vector_c": 1} for p in known]
+    alike = [{**p, "pad_m": not p["pad_m"]} for p in known]  # estimates do not look at it
+    table = KernelTable.of_points([*known, *others, *alike], BOOKS)
+    assert model.known(table).tolist() == [True] * 3 + [False] * 3 + [True] * 3
+    assert model.measured(table).all()
+    same = dataclasses.replace(model, carried=model.relative)
+    before, after = (m.predict(table, problem, table.estimate(problem)) for m in (model, same))
+    differ = before.microseconds != after.microseconds
+    assert differ.tolist() == [False] * 3 + [True] * 3 + [False] * 3
+
+
+def test_more_kernels_than_a_model_is_of(monkeypatch: Any, samples: Samples) -> None:
+    monkeypatch.setattr(training, "MOST_KERNELS", 29)
+    with pytest.raises(UsageError, match="30 kernels, a model is of 29 at most"):
+        train(samples, BOOKS)
+
+
 def test_folds_hold_problems_apart(samples: Samples) -> None:
     found = cross_validated(samples, BOOKS, folds=3, members=1)
     assert found.problems == len(samples)
@@ -173,7 +197,7 @@ def test_folds_hold_problems_apart(samples: Samples) -> None:
 
 def test_a_model_can_do_without_a_tile(samples: Samples) -> None:
     model = train(samples, BOOKS, members=1, left_out=lambda p: p["tile_m"] == 128)
-    assert all(p["tile_m"] != 128 for p in model.reference)
+    assert all(p["tile_m"] != 128 for p in model.kernels)
     assert samples.predicted(model).mean > 85
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ckrules.compiling.folder import manifests
 from ckrules.constraints import book
-from ckrules.device.prediction import WrongSums, predict
+from ckrules.device.prediction import WrongSums, _judge, predict
 from ckrules.kernels.families import problems_of
 from ckrules.ranking.kernels import KernelTable
 from ckrules.runtime import Source, dispatcher
@@ -101,5 +101,7 @@ def test_what_is_decided_once_is_what_rules_say(
     found = WrongSums(entry)
     for text in texts:
         problem = problems_of(config["variant"]).parse(text)
+        _judge.cache_clear()  # the first points are judged in another way than those after them
         known = predict(entry, problem)
-        assert found(problem) == (() if known is None else known.wrong)
+        assert known is not None
+        assert found(problem) == known.wrong

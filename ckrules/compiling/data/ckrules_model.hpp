@@ -99,8 +99,6 @@ struct ckrules_model
     size_t references;
     const ckrules_number* features; /* of a kernel and problem, then of the problem alone */
     size_t own, alone;
-    const ckrules_trees* relative; /* what estimates leave out of a kernel against the reference */
-    size_t relatives;
     const ckrules_trees* level; /* of the reference against its estimate */
     size_t levels;
 };
@@ -109,8 +107,9 @@ struct ckrules_model
 struct ckrules_learned
 {
     const ckrules_model* model;
-    int like;     /* 1: kernels like it were measured */
-    int carries;  /* 1: but for the pipeline; 0: only its estimate is set against the reference */
+    int like;                      /* 1: kernels like it were measured */
+    const ckrules_trees* relative; /* what estimates leave out of it against the reference */
+    size_t relatives;              /* 0: only its estimate is set against the reference */
     double fixed[CKRULES_NUMBERS]; /* what no problem changes; NaN: computed here */
 };
 
@@ -289,14 +288,14 @@ inline double learned(const ckrules_learned& kernel, const ckrules_speed& s, con
     double values[CKRULES_NUMBERS];
     std::memcpy(values, asked_before.numbers, sizeof(values));
     double relative = std::log2(estimated(s, w)) - asked_before.base;
-    if(kernel.carries != 0)
+    if(kernel.relatives != 0)
     {
         features(s, w, values);
         for(int i = 0; i < CKRULES_NUMBERS; ++i)
             if(!std::isnan(kernel.fixed[i]))
                 values[i] = kernel.fixed[i];
         values[OF_AGAINST_REFERENCE] = relative;
-        relative += mean(model.relative, model.relatives,
+        relative += mean(kernel.relative, kernel.relatives,
                          named(model.features, model.own + model.alone, values));
     }
     return std::exp2(asked_before.level + relative);

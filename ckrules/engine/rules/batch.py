@@ -68,7 +68,7 @@ class BatchChecker:
         if self._function is None:
             self._function = self._book.verdicts
             if self._function is None:
-                return self._book.violations(point)
+                return self._book.broken(point)
         if self._words:
             words = tuple([point[n] for n in self._words])
             found = self._sorts.get(words) or self._sort(words)

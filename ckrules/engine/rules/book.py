@@ -275,7 +275,10 @@ class RuleBook:
             UnknownNameError: For a field that does not exist, with near matches.
             UsageError: For fields that are missing, and values of another sort.
         """
-        point = judged(point, self.fields)
+        return self.broken(judged(point, self.fields))
+
+    def broken(self, point: Mapping[str, Value]) -> list[Violation]:
+        """The same of a point of which all fields are known to be there."""
         at = At(point)
         return [v for r in self._doubted(point) if (v := violation(r, at, point))]
 
