@@ -1,0 +1,38 @@
+"""Benchmarks begin to measure; nobody waits here for what they measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckrules.engine.rules.region import Region
+from tests.helpers.scripts import load
+
+
+def test_names_are_written_and_every_row_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = load("check", "benchmarks")
+    lines: dict[str, int] = {}
+
+    def measured(*words: str) -> tuple[float, float, float]:
+        lines[Path(words[-1]).name] = len(Path(words[-1]).read_text(encoding="utf-8").splitlines())
+        return 0.0, 0.0, 0.0
+
+    monkeypatch.setattr(check, "measured", measured)
+    monkeypatch.setattr("sys.argv", ["check.py", "0", "30"])
+    check.main()
+    assert lines["distinct.names"] == lines["repeated.names"] == 30
+    assert "30 distinct names, junit" in capsys.readouterr().out
+
+
+def test_sides_of_differences_are_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    reasoning = load("reasoning", "benchmarks")
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(reasoning, "diff", lambda *sides: asked.append(sides))
+    for which in range(len(reasoning.DIFFS)):
+        reasoning.one_diff(which)
+    assert len(asked) == len(reasoning.DIFFS)
+    assert all(isinstance(side, Region) and side.title for sides in asked for side in sides)
