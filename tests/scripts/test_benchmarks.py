@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ckrules.compiling.known_options import taken
 from ckrules.engine.rules.region import Region
 from tests.helpers.scripts import load
 
@@ -36,3 +38,14 @@ def test_sides_of_differences_are_regions(monkeypatch: pytest.MonkeyPatch) -> No
         reasoning.one_diff(which)
     assert len(asked) == len(reasoning.DIFFS)
     assert all(isinstance(side, Region) and side.title for sides in asked for side in sides)
+
+
+def test_the_compiler_that_waits_takes_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = load("builds", "benchmarks")
+    monkeypatch.setattr(builds, "_WAITS", builds._WAITS.replace(f"sleep {builds.SECONDS}", ""))
+    for name in ("PATH", "ROCM_PATH"):  # are set, and set back
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    builds._tools(tmp_path)
+    assert taken(tmp_path / "hipcc", "2025.11")
