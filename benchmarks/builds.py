@@ -35,8 +35,8 @@ UPSTREAM = {1: (7.7, 7.7), 2: (15.9, 8.2), 4: (33.4, 9.7), 6: (52.3, 10.2)}
 _WAITS = f"""#!/bin/sh
 case "$*" in *--version*) echo waiting; exit;; esac
 sleep {SECONDS}
-while [ "$1" != -o ]; do shift; done
-: > "$2"
+while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done
+[ $# -eq 0 ] || : > "$2"
 """
 
 

@@ -67,8 +67,8 @@ def main() -> None:
     names = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{'':36}{'wall s':>8}{'cpu s':>8}{'MB':>7}")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         (folder / "one.json").write_text(json.dumps(LEGAL))
         kernels = [kernel(i) for i in range(1000)]
         (folder / "many.json").write_text(json.dumps({"kernels": kernels}, indent=1))

@@ -93,7 +93,7 @@ def one_diff(which: int) -> Taken:
     def side(gpu: str, ck: str) -> Region:
         held = {"arch": gpu, "variant": variant}
         values = {n: (v,) for n, v in held.items() if v}
-        return Region(f"{gpu} {ck}".strip(), constraints.book("forward", ck=ck), values)
+        return Region(constraints.book("forward", ck=ck), values, title=f"{gpu} {ck}".strip())
 
     sides = side(*first), side(*second)
     return taken(lambda: diff(*sides))

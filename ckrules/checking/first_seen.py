@@ -52,9 +52,9 @@ class Sightings:
         return at
 
     def _grow(self) -> None:
-        old = [(k, v) for k, v in zip(self._keys, self._values, strict=True) if k]
-        self._keys = array("q", bytes(16 * len(self._keys)))
-        self._values = array("q", bytes(8 * len(self._keys)))
-        for key, value in old:
-            at = self._at(key)
-            self._keys[at], self._values[at] = key, value
+        keys, values = self._keys, self._values
+        self._keys, self._values = (array("q", bytes(16 * len(keys))) for _ in range(2))
+        for key, value in zip(keys, values, strict=True):
+            if key:
+                at = self._at(key)
+                self._keys[at], self._values[at] = key, value
