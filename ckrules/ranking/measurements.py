@@ -2,13 +2,12 @@
 
 Columns: those of a problem (upstream's names), ``latency_us`` or ``latency_ms``, and the kernel:
 ``kernel`` or ``name`` with its name, or the columns that the family knows, such as block tile and
-pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) forward where the columns are
-missing. ``set`` and ``problem`` keep repeated problems apart (a ``problem`` of sizes, such as
-``N=1,C=8,…``, is the problem itself), as do ``device_name`` and what kernels that are compared have
-in common (GPU, variant, dtype); of several times of a kernel there the median counts. Other
-columns mean nothing. Rows
-with a ``status`` other than ok, or without a time, are skipped: so runs that
-`ckrules results --runs` exports are measurements.
+pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) the named kernel's, else forward,
+where the columns are missing. ``set`` and ``problem`` keep repeated problems apart (a ``problem``
+of sizes, such as ``N=1,C=8,…``, is the problem itself), as do ``device_name`` and what kernels that
+are compared have in common (GPU, variant, dtype); of several times of a kernel there the median
+counts. Other columns mean nothing. Rows with a ``status`` other than ok, or without a time, are
+skipped: so runs that `ckrules results --runs` exports are measurements.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ckrules.kernels.config import config_from_mapping, config_from_name
 from ckrules.kernels.families import family_of, problems_of, reader_tables
 from ckrules.ranking.kernels import timing
 from ckrules.support import opening
-from ckrules.support.errors import UsageError, nearest
+from ckrules.support.errors import CkrulesError, UsageError, nearest
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
@@ -103,9 +102,10 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
         if "status" in row and (row["status"] != "ok" or not row[unit]):
             continue
         try:
-            problem, point = reader.problem(row), reader.point(row)
+            point = reader.point(row)
+            problem = reader.problem(row, str(point["variant"]))
             time = _time(row[unit]) * _TIMES[unit]
-        except UsageError as error:
+        except CkrulesError as error:
             raise UsageError(f"{place}: {error}") from None
         label = (row.get("set", ""), row.get("problem") or row.get("problem_idx") or str(problem))
         apart = (str(point[name]) for name in timing(str(point["variant"])).apart)
@@ -168,8 +168,7 @@ class _Reader:
         self.books, self.arch, self.variant = books, arch, variant
         self._points: dict[tuple[str, ...], Point] = {}
 
-    def problem(self, row: Mapping[str, str]) -> Any:
-        variant = self._variant(row)
+    def problem(self, row: Mapping[str, str], variant: str) -> Any:
         problems = family_of(variant).problems
         if problems is None:
             raise UsageError(f"nothing is known of the problems of {variant} kernels")
@@ -180,16 +179,20 @@ class _Reader:
         return problems.from_row({k: v for k, v in row.items() if k != "problem"})
 
     def point(self, row: Mapping[str, str]) -> Point:
-        variant, arch = self._variant(row), row.get("arch") or self.arch
-        name = row.get("kernel") or row.get("name")
+        said, arch = row.get("variant") or row.get("op_type"), row.get("arch") or self.arch
+        name, variant = row.get("kernel") or row.get("name"), said or self.variant
         known = timing(variant)
         key = (arch, name) if name else (arch, variant, *(row.get(c, "") for c in known.columns))
         if key not in self._points:
             self._points[key] = self._read(row, name, arch, variant)
-        return self._points[key]
-
-    def _variant(self, row: Mapping[str, str]) -> str:
-        return row.get("variant") or row.get("op_type") or self.variant
+        found = self._points[key]
+        words = {"variant": said, "dtype": None if name else row.get("dtype")}
+        for field, word in words.items():
+            if word and word != found[field]:
+                meant = f"{field} is {word}, but the kernel is of {found[field]}"
+                columns = ", ".join(known.columns)
+                raise UsageError(meant if name else f"{meant}, as all that {columns} say")
+        return found
 
     def _read(self, row: Mapping[str, str], name: str | None, arch: str, variant: str) -> Point:
         if name:
