@@ -80,10 +80,7 @@ def read(
 
 
 def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[MeasuredProblem]:
-    names = rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
-    for name in names:
-        if name and names.count(name) > 1:
-            raise UsageError(f"{where}:1:1: the column {name} is there twice")
+    names = header(rows, where)
     if all(u in names for u in _TIMES):
         raise UsageError(f"{where}:1:1: both {' and '.join(_TIMES)} are there: expected one")
     unit = next((u for u in _TIMES if u in names), None)
@@ -104,7 +101,7 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
         try:
             point = reader.point(row)
             problem = reader.problem(row, str(point["variant"]))
-            time = _time(row[unit]) * _TIMES[unit]
+            time = time_of(row[unit]) * _TIMES[unit]
         except CkrulesError as error:
             raise UsageError(f"{place}: {error}") from None
         label = (row.get("set", ""), row.get("problem") or row.get("problem_idx") or str(problem))
@@ -125,6 +122,19 @@ def _once(points: Sequence[Point], times: Sequence[float]) -> tuple[list[Point],
     for point, time in zip(points, times, strict=True):
         found.setdefault(repr(sorted(point.items())), (point, []))[1].append(time)
     return [p for p, _ in found.values()], [median(t) for _, t in found.values()]
+
+
+def header(rows: csv.DictReader[str], where: str) -> Sequence[str]:
+    """The names of a file's columns, as its rows have them.
+
+    Raises:
+        UsageError: If a column is there twice.
+    """
+    names = rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+    for name in names:
+        if name and names.count(name) > 1:
+            raise UsageError(f"{where}:1:1: the column {name} is there twice")
+    return names
 
 
 def tuned_table(header: Collection[str]) -> TunedTable | None:
@@ -204,7 +214,12 @@ class _Reader:
         return config_from_mapping(given, self.books).point
 
 
-def _time(text: str) -> float:
+def time_of(text: str) -> float:
+    """The time that a cell says.
+
+    Raises:
+        UsageError: If it says none above 0.
+    """
     try:
         if "_" in text or not text.isascii():  # which Python reads as numbers, too
             raise ValueError
