@@ -19,6 +19,10 @@ _CHIP = (
 _PRODUCT = ("name", "compute_units", "clock_mhz", "memory_gbs")
 
 
+class UnknownRateError(UsageError):
+    """Nobody knows how fast matrix instructions for a type are on a GPU."""
+
+
 @dataclass(frozen=True, slots=True)
 class GpuProduct:
     """One product with a GPU: what its boards differ in.
@@ -79,12 +83,14 @@ class Performance:
         """Matrix operations of a compute unit in a clock.
 
         Raises:
-            UsageError: If the matrix units have no instructions for the dtype.
+            UnknownRateError: If the matrix units have no instructions for the dtype.
         """
         rates = dict(self.matrix_flops)
         if dtype not in rates:
             known = ", ".join(rates)
-            raise UsageError(f"no rate of matrix instructions is known for {dtype}: only {known}")
+            raise UnknownRateError(
+                f"no rate of matrix instructions is known for {dtype}: only {known}"
+            )
         return rates[dtype] // dict(self.slower).get((dtype, warp_tile), 1)
 
 

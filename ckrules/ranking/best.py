@@ -1,7 +1,8 @@
 """The kernels of a part of a space that are predicted fastest, on a problem or on several.
 
 On several problems a kernel counts by the geometric mean of its times; it must accept all of them.
-Kernels that cannot be compared, such as those of two dtypes, come in turn.
+Kernels that cannot be compared, such as those of two dtypes, come in turn; those of a dtype whose
+rate is not known on the GPU are left out where there are others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ckrules.arch.performance import UnknownRateError
 from ckrules.ranking.candidates import Candidates
 from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.ranking.ranker import Ranked, Ranker, Ranking
@@ -138,8 +140,11 @@ def best(
         search.stopped, search.improved = stopped, partial(finding.improved, search)
         finding.begins(asked, candidates.space.count())
         own = {n: v[0] for n, v in part.fixed.items() if len(v) == 1}
-        finding.rankings.append(search.run(sample, start=[{**p, **own} for p in good]).ranking)
-        good = good or search.followed
+        try:
+            finding.rankings.append(search.run(sample, start=[{**p, **own} for p in good]).ranking)
+            good = good or search.followed
+        except UnknownRateError as error:
+            finding.leaves_out(candidates.space.count(), error)
         if told is not None:
             told(1)
         if stopped():
@@ -155,11 +160,17 @@ class _Finding:
         self.rankings: list[Ranking] = []
         self.problems: dict[str, Any] = {}
         self.accepting = 0
+        self.unknown: dict[str, UnknownRateError] = {}
 
     def begins(self, problems: Sequence[Any], accepting: int) -> None:
         """Another part is searched."""
         self.problems |= {str(p): p for p in problems}
         self.accepting += accepting
+
+    def leaves_out(self, accepting: int, error: UnknownRateError) -> None:
+        """Times of the last part cannot be predicted."""
+        self.accepting -= accepting
+        self.unknown[str(error)] = error
 
     def improved(self, search: Search) -> None:
         """The search of the last part may have found better kernels."""
@@ -170,7 +181,16 @@ class _Finding:
     def best(self, *more: Ranking) -> Best:
         """The fastest kernels of all parts."""
         found = [*self.rankings, *more]
-        return _in_turn(found, self.n, list(self.problems.values()), self.accepting)
+        if self.unknown and not found:
+            raise next(iter(self.unknown.values()))
+        rows = zip_longest(*(r.kernels for r in found))
+        # the first of each ranking, then the second of each, … until there are enough
+        kernels = list(islice((k for row in rows for k in row if k is not None), self.n))
+        said = dict.fromkeys(r.source for r in found if r.kernels)
+        return Best(
+            kernels, sum(r.looked_at for r in found), "; ".join((*said, *self.unknown)),
+            list(self.problems.values()), self.accepting,
+        )  # fmt: skip
 
 
 def best_of(
@@ -193,17 +213,19 @@ def best_of(
     for point in points:
         apart = timing(str(point["variant"])).apart
         groups.setdefault(tuple(point[f] for f in apart), []).append(point)
-    found, problems, accepting = [], dict[str, Any](), 0
+    finding = _Finding(n, None)
     for members in groups.values():
         values = {k: tuple(dict.fromkeys(p[k] for p in members)) for k in members[0]}
-        asked = _asked(values, problem)
-        problems |= {str(p): p for p in asked}
+        asked = tuple(_asked(values, problem))
         accepts = [Applicability(str(p), books) for p in asked]
         left = [p for p in members if all(a(p) == [] for a in accepts)]
-        accepting += len(left)
+        finding.begins(asked, len(left))
         tables = [(KernelTable.of_points(left, books), left)] if left else []
-        found.append(Means(ranker).rank(tables, tuple(asked), n))
-    return _in_turn(found, n, list(problems.values()), accepting)
+        try:
+            finding.rankings.append(Means(ranker).rank(tables, asked, n))
+        except UnknownRateError as error:
+            finding.leaves_out(len(left), error)
+    return finding.best()
 
 
 def comparable(region: Region) -> Iterator[Region]:
@@ -239,14 +261,6 @@ def _asked(values: Mapping[str, Sequence[Any]], problem: Any) -> Sequence[Any]:
     if not found:
         raise UsageError(f"no problems of {variant} kernels are usual: give --problem")
     return found
-
-
-def _in_turn(found: Sequence[Ranking], n: int, problems: Sequence[Any], accepting: int) -> Best:
-    """The first of each ranking, then the second of each, … until there are enough."""
-    rows = zip_longest(*(r.kernels for r in found))
-    kernels = list(islice((k for row in rows for k in row if k is not None), n))
-    sources = dict.fromkeys(r.source for r in found if r.kernels)
-    return Best(kernels, sum(r.looked_at for r in found), "; ".join(sources), problems, accepting)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 Columns: those of a problem (upstream's names), ``latency_us`` or ``latency_ms``, and the kernel:
 ``kernel`` or ``name`` with its name, or the columns that the family knows, such as block tile and
-pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) forward where the columns are
-missing. ``set`` and ``problem`` keep repeated problems apart (a ``problem`` of sizes, such as
-``N=1,C=8,…``, is the problem itself), as do ``device_name`` and what kernels that are compared have
-in common (GPU, variant, dtype); of several times of a kernel there the median counts. Other
-columns mean nothing. Rows
-with a ``status`` other than ok, or without a time, are skipped: so runs that
-`ckrules results --runs` exports are measurements.
+pipeline. ``arch`` is gfx950 and ``variant`` (or ``op_type``) the named kernel's, else forward,
+where the columns are missing. ``set`` and ``problem`` keep repeated problems apart (a ``problem``
+of sizes, such as ``N=1,C=8,…``, is the problem itself), as do ``device_name`` and what kernels that
+are compared have in common (GPU, variant, dtype); of several times of a kernel there the median
+counts. Other columns mean nothing. Rows with a ``status`` other than ok, or without a time, are
+skipped: so runs that `ckrules results --runs` exports are measurements.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ckrules.kernels.config import config_from_mapping, config_from_name
 from ckrules.kernels.families import family_of, problems_of, reader_tables
 from ckrules.ranking.kernels import timing
 from ckrules.support import opening
-from ckrules.support.errors import UsageError, nearest
+from ckrules.support.errors import CkrulesError, UsageError, nearest
 
 if TYPE_CHECKING:
     from ckrules.kernels.books import Books
@@ -81,10 +80,7 @@ def read(
 
 
 def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator[MeasuredProblem]:
-    names = rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
-    for name in names:
-        if name and names.count(name) > 1:
-            raise UsageError(f"{where}:1:1: the column {name} is there twice")
+    names = header(rows, where)
     if all(u in names for u in _TIMES):
         raise UsageError(f"{where}:1:1: both {' and '.join(_TIMES)} are there: expected one")
     unit = next((u for u in _TIMES if u in names), None)
@@ -103,9 +99,10 @@ def _grouped(rows: csv.DictReader[str], where: str, reader: _Reader) -> Iterator
         if "status" in row and (row["status"] != "ok" or not row[unit]):
             continue
         try:
-            problem, point = reader.problem(row), reader.point(row)
-            time = _time(row[unit]) * _TIMES[unit]
-        except UsageError as error:
+            point = reader.point(row)
+            problem = reader.problem(row, str(point["variant"]))
+            time = time_of(row[unit]) * _TIMES[unit]
+        except CkrulesError as error:
             raise UsageError(f"{place}: {error}") from None
         label = (row.get("set", ""), row.get("problem") or row.get("problem_idx") or str(problem))
         apart = (str(point[name]) for name in timing(str(point["variant"])).apart)
@@ -125,6 +122,19 @@ def _once(points: Sequence[Point], times: Sequence[float]) -> tuple[list[Point],
     for point, time in zip(points, times, strict=True):
         found.setdefault(repr(sorted(point.items())), (point, []))[1].append(time)
     return [p for p, _ in found.values()], [median(t) for _, t in found.values()]
+
+
+def header(rows: csv.DictReader[str], where: str) -> Sequence[str]:
+    """The names of a file's columns, as its rows have them.
+
+    Raises:
+        UsageError: If a column is there twice.
+    """
+    names = rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+    for name in names:
+        if name and names.count(name) > 1:
+            raise UsageError(f"{where}:1:1: the column {name} is there twice")
+    return names
 
 
 def tuned_table(header: Collection[str]) -> TunedTable | None:
@@ -168,8 +178,7 @@ class _Reader:
         self.books, self.arch, self.variant = books, arch, variant
         self._points: dict[tuple[str, ...], Point] = {}
 
-    def problem(self, row: Mapping[str, str]) -> Any:
-        variant = self._variant(row)
+    def problem(self, row: Mapping[str, str], variant: str) -> Any:
         problems = family_of(variant).problems
         if problems is None:
             raise UsageError(f"nothing is known of the problems of {variant} kernels")
@@ -180,16 +189,20 @@ class _Reader:
         return problems.from_row({k: v for k, v in row.items() if k != "problem"})
 
     def point(self, row: Mapping[str, str]) -> Point:
-        variant, arch = self._variant(row), row.get("arch") or self.arch
-        name = row.get("kernel") or row.get("name")
+        said, arch = row.get("variant") or row.get("op_type"), row.get("arch") or self.arch
+        name, variant = row.get("kernel") or row.get("name"), said or self.variant
         known = timing(variant)
         key = (arch, name) if name else (arch, variant, *(row.get(c, "") for c in known.columns))
         if key not in self._points:
             self._points[key] = self._read(row, name, arch, variant)
-        return self._points[key]
-
-    def _variant(self, row: Mapping[str, str]) -> str:
-        return row.get("variant") or row.get("op_type") or self.variant
+        found = self._points[key]
+        words = {"variant": said, "dtype": None if name else row.get("dtype")}
+        for field, word in words.items():
+            if word and word != found[field]:
+                meant = f"{field} is {word}, but the kernel is of {found[field]}"
+                columns = ", ".join(known.columns)
+                raise UsageError(meant if name else f"{meant}, as all that {columns} say")
+        return found
 
     def _read(self, row: Mapping[str, str], name: str | None, arch: str, variant: str) -> Point:
         if name:
@@ -201,7 +214,12 @@ class _Reader:
         return config_from_mapping(given, self.books).point
 
 
-def _time(text: str) -> float:
+def time_of(text: str) -> float:
+    """The time that a cell says.
+
+    Raises:
+        UsageError: If it says none above 0.
+    """
     try:
         if "_" in text or not text.isascii():  # which Python reads as numbers, too
             raise ValueError

@@ -23,7 +23,7 @@ from ckrules.kernels.config import config_from_name
 from ckrules.kernels.families import family_of
 from ckrules.kernels.names import beginnings
 from ckrules.ranking.kernels import KernelTable, timing
-from ckrules.ranking.measurements import tuned_table
+from ckrules.ranking.measurements import header, time_of, tuned_table
 from ckrules.support import opening
 from ckrules.support.errors import CkrulesError, UsageError
 
@@ -97,10 +97,10 @@ class Winners:
 def is_tuned(path: Path | str) -> bool:
     """Whether a file's first line is the header of a tuned table with times."""
     try:
-        head = opening.read(path, _LARGEST).decode("utf-8-sig").partition("\n")[0]
+        head = opening.read(path, _LARGEST).decode("utf-8-sig").splitlines()[:1]
     except (OSError, ValueError):
         return False  # whoever reads it as measurements says what is wrong
-    return tuned_table([c.strip() for c in head.split(",")]) is not None
+    return tuned_table([c.strip() for line in head for c in line.split(",")]) is not None
 
 
 def read_winners(path: Path | str, books: Books, arch: str = "") -> Winners:
@@ -118,16 +118,20 @@ def read_winners(path: Path | str, books: Books, arch: str = "") -> Winners:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     rows = csv.DictReader(io.StringIO(text, newline=None))
-    table = tuned_table(rows.fieldnames or ())
-    if table is None:
-        raise UsageError(f"{path}:1:1: not a tuned table with times")
-    reader, found = _Rows(table, Path(path).name.partition(".")[0], books, arch), Winners()
-    for row in rows:
-        made = reader.of({k: (v or "").strip() for k, v in row.items() if isinstance(k, str)})
-        if isinstance(made, str):
-            found.left_out[made] = found.left_out.get(made, 0) + 1
-        else:
-            found.rows.append(made)
+    found = Winners()
+    try:
+        table = tuned_table(header(rows, str(path)))
+        if table is None:
+            raise UsageError(f"{path}:1:1: not a tuned table with times")
+        reader = _Rows(table, Path(path).name.partition(".")[0], books, arch)
+        for row in rows:
+            made = reader.of({k: (v or "").strip() for k, v in row.items() if isinstance(k, str)})
+            if isinstance(made, str):
+                found.left_out[made] = found.left_out.get(made, 0) + 1
+            else:
+                found.rows.append(made)
+    except csv.Error as error:
+        raise UsageError(f"{path}:{rows.line_num + 1}:1: {error}") from None
     return found
 
 
@@ -184,17 +188,16 @@ class _Rows:
 
     def _sizes(self, row: Mapping[str, str]) -> dict[str, int]:
         named = {c: row.get(c, "") for c in self._table.sizes}
-        sizes = {c: int(w) for c, w in named.items() if w.isdigit() and len(w) < 16}
+        sizes = {c: int(w) for c, w in named.items() if w.isdecimal() and len(w) < 16}
         split = row.get(self._table.split, "")
-        return {**sizes, "k_batch": 1 << int(split) if split.isdigit() and len(split) < 3 else 1}
+        return {**sizes, "k_batch": 1 << int(split) if split.isdecimal() and len(split) < 3 else 1}
 
 
 def _time(text: str) -> float:
     try:
-        found = float(text)
-    except ValueError:
+        return time_of(text)
+    except UsageError:
         return 0.0
-    return found if 0 < found < float("inf") else 0.0
 
 
 def judge_winners(rows: Iterable[Winner], ranker: Ranker, books: Books) -> Iterator[WinnerFigures]:

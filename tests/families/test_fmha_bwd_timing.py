@@ -151,6 +151,13 @@ def test_steps_move_their_tensors(name: str, line: str, least: int) -> None:
     assert 0 <= found.figures["of_peak"][0] <= 1
 
 
+@pytest.mark.filterwarnings("error")
+def test_appending_without_rows_of_q_takes_as_long_as_with_those_that_it_leaves() -> None:
+    line = "batch=64,heads=8,seqlen_q=64,seqlen_k=4096,hdim=128"
+    with_rows, without = estimate(line, APPEND, APPEND.replace("b64x64", "b0x64")).microseconds
+    assert with_rows == without
+
+
 @pytest.mark.parametrize("name", [PLAIN, DOT, CONVERT, COMBINE, APPEND])
 def test_it_is_said_that_nobody_measured_them(name: str) -> None:
     found = estimate(LARGE, name)

@@ -115,6 +115,15 @@ def test_tokens_take_as_long_as_a_product_for_each_expert_they_meet() -> None:
     assert "family = scaled" in few.assumed
 
 
+def test_operations_of_experts_are_those_of_their_tokens() -> None:
+    """65 tokens of 64 experts are not twice as many."""
+    found = estimate("M=65,N=4096,K=7168,experts=64,topk=1", EXPERTS)
+    flops = found.figures["tflops"] * found.microseconds * 1e6
+    assert flops[0] == pytest.approx(2 * 65 * 4096 * 7168)
+    whole = estimate("M=64,N=4096,K=7168,experts=64,topk=1", EXPERTS)
+    assert found.figures["useful"][0] == pytest.approx(whole.figures["useful"][0] * 65 / 64)
+
+
 def test_the_library_has_no_such_kernels() -> None:
     found = table(FLAT)
     with pytest.raises(UsageError, match="no kernels with scales"):

@@ -153,3 +153,22 @@ def test_a_search_says_what_it_has_found_and_is_stopped() -> None:
     assert heard[0].looked_at == 500
     assert found.looked_at < 10_000
     assert found.kernels[0].microseconds <= heard[0].kernels[0].microseconds
+
+
+def test_types_without_a_rate_are_left_out_where_others_have_one() -> None:
+    tile = "tile_m == 64 & tile_n == 64 & tile_k == 64 & pipeline == 'compv3'"
+    given = {"variant": ("standard",), "arch": ("gfx90a",), "layout": ("rcr",)}
+    both = select(BOOKS, {**given, "dtype": ("fp8", "fp16"), "dtype_c": ("fp16",)}, (tile,))
+    alone = select(BOOKS, {**given, "dtype": ("fp8",)}, (tile,))
+    problem = problems_of("standard").parse("M=64,N=64,K=64")
+    unknown = "no rate of matrix instructions is known for fp8"
+    found = best(both, BOOKS, 2, problem)
+    assert {p["dtype"] for p in found.points} == {"fp16"}
+    assert f"; {unknown}" in found.source
+    listed = best_of([*found.points, *alone.space.sample(1, seed=1)], BOOKS, 3, problem)
+    assert {p["dtype"] for p in listed.points} == {"fp16"}
+    assert f"; {unknown}" in listed.source
+    for ask in (lambda: best(alone, BOOKS, 2, problem),
+                lambda: best_of(alone.space.sample(2, seed=1), BOOKS, 2, problem)):  # fmt: skip
+        with pytest.raises(UsageError, match=unknown):
+            ask()

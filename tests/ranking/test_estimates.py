@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ckrules.constraints.tile_gemm.device.terms import Elements, terms
 from ckrules.kernels.books import Books
 from ckrules.kernels.config import config_from_mapping
 from ckrules.kernels.families import problems_of
+from ckrules.kernels.selection import select
 from ckrules.ranking.kernels import KernelTable, timing
 from ckrules.support.errors import UsageError
 
@@ -73,6 +75,29 @@ def test_no_kernel_beats_the_peaks(
 def test_more_work_takes_longer() -> None:
     few, many = (times(f"N={n},C=512,K=512,H=56,W=56,Y=3,X=3,pad=1", {})[0] for n in (8, 64))
     assert few * 4 < many < few * 16
+
+
+@pytest.mark.parametrize(
+    ("variant", "arch", "dtype", "problem", "rest"),
+    [
+        ("standard", "gfx942", "fp16", "M={n}", "N=10000,K=4096"),
+        ("standard", "gfx942", "fp32", "N={n}", "M=4096,K=1000"),
+        ("bwd_weight", "gfx908", "fp16", "K={n}", "N=1,C=16,H=14,W=14,Y=3,X=3,pad=1"),
+        ("rowcol_quant", "gfx950", "bf8", "M={n}", "N=7,K=4096"),
+        ("fmha_fwd", "gfx942", "fp16", "batch={n}", "heads=8,seqlen_q=1000,hdim=128,mask=causal"),
+    ],
+)
+def test_twice_the_product_is_not_faster(
+    variant: str, arch: str, dtype: str, problem: str, rest: str
+) -> None:
+    """Blocks with few waves, or that wait for each step, are not faster beside others."""
+    region = select(BOOKS, {"variant": (variant,), "arch": (arch,), "dtype": (dtype,)}, ())
+    points = region.space.sample(300, seed=1)
+    made = KernelTable.of_points(points, BOOKS)
+    parse = problems_of(variant).parse
+    sizes = [made.estimate(parse(f"{problem.format(n=1 << i)},{rest}")) for i in range(12)]
+    for few, many in pairwise(sizes):
+        assert (many.microseconds >= few.microseconds * (1 - 1e-9)).all()
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,19 @@ def test_rows_become_kernels_and_problems(samples: Samples) -> None:
     assert samples.measured[0].label == "training 0"
 
 
+def test_a_named_kernel_says_what_its_problem_is(tmp_path: Path) -> None:
+    name = (
+        "gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_128x128x64_2x2x1_32x32x16"
+    )
+    file = tmp_path / "times.csv"
+    file.write_text(f"M,N,K,kernel,latency_us\n512,256,64,{name},9\n")
+    (found,) = read(file, BOOKS, "gfx942")
+    assert str(found.problem) == "M=512,N=256,K=64"
+    file.write_text(f"M,N,K,kernel,latency_us,variant\n512,256,64,{name},9,forward\n")
+    with pytest.raises(UsageError, match="variant is forward, but the kernel is of standard"):
+        read(file, BOOKS, "gfx942")
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -63,7 +76,14 @@ def test_rows_become_kernels_and_problems(samples: Samples) -> None:
         ("N,C,K,Hi,Wi,Y,X,kernel,latency_ms\n1,8,8,9,9,1,1,nonsense,3\n", ":2:1: "),
         ("N,C,K,Hi,Wi,Y,X,latency_ms\n1,8,8,9,9,1,1,3\n", ":2:1: no kernel"),
         ("N,C,K,Hi,Wi,Y,X,latency_ms\n1,8,8,9,9,1\n", ":2:1: 8 columns"),
-        ("N,C,K,Hi,Wi,Y,X,kernel,latency_ms\n0,8,8,9,9,1,1,x,3\n", ":2:1: N = 0"),
+        (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,latency_us\n"
+         "0,8,8,9,9,1,1,16,64,64,compv3,3\n"), ":2:1: N = 0"),
+        (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,op_type,latency_us\n"
+         "1,8,8,9,9,1,1,16,64,64,compv3,bwd_data,3\n"),
+         ":2:1: variant is bwd_data, but the kernel is of forward, as all that tile_m, "),
+        (("N,C,K,Hi,Wi,Y,X,tile_m,tile_n,tile_k,pipeline,dtype,latency_us\n"
+         "1,8,8,9,9,1,1,16,64,64,compv3,fp16,3\n"), ":2:1: dtype is fp16, but"),
+        ("M,N,K,variant,latency_us\n1,8,8,nonsense,3\n", ":2:1: unknown variant 'nonsense'"),
         (f"N,latency_ms\n{'1' * 140_000},3\n", ":2:1: field larger than field limit"),
         (f"{'N' * 140_000},latency_ms\n1,3\n", ":1:1: field larger than field limit"),
     ],

@@ -201,3 +201,28 @@ def test_ranks_are_all_that_counts(values: list[int], rng: Any) -> None:
     found = spearman(values, others)
     assert -1 <= found <= 1
     assert found == pytest.approx(spearman(others, values))
+
+
+@pytest.mark.parametrize(
+    ("m", "us", "head", "what"),
+    [
+        ("²", "9", HEAD, "left out: 1 without a time or a problem"),
+        ("64", "1_0", HEAD, "left out: 1 without a time or a problem"),
+        ("64", "9" * 140_000, HEAD, ":2:1: field larger than field limit"),
+        ("64", "9", HEAD.replace("splitK", "us"), ":1:1: the column us is there twice"),
+    ],
+)
+def test_rows_that_are_none_are_told(m: str, us: str, head: str, what: str, tmp_path: Path) -> None:
+    line = f"gfx950,256,{m},512,1024,cktile,0,{us},{FLAT.format('16x64x512')}"
+    found = run("evaluate", str(table(tmp_path, line, head=head)))
+    assert found.exit_code == 2
+    assert what in found.stderr
+
+
+def test_a_lone_carriage_return_ends_a_line(tuned: Path, tmp_path: Path) -> None:
+    path = tmp_path / tuned.name
+    path.write_bytes(tuned.read_bytes().replace(b"\n", b"\r"))
+    assert (
+        run("evaluate", str(path), "--format", "json").stdout
+        == run("evaluate", str(tuned), "--format", "json").stdout
+    )

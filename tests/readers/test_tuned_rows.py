@@ -48,6 +48,7 @@ def test_a_measured_row_is_as_it_should_be(tmp_path: Path) -> None:
 FAULTS = {
     "size": ("8,2048,3072", "0,2048,3072", "ROW001", "M = 0 is not a positive integer"),
     "part of a size": ("8,2048,", "8,2048.5,", "ROW001", "N = 2048.5 is not a positive integer"),
+    "power": ("8,2048,3072", "²,2048,3072", "ROW001", "M = ² is not a positive integer"),
     "no time": (",8.9575,", ",0,", "ROW002", "us = 0 is not the time of a run"),
     "nan": (",8.9575,", ",nan,", "ROW002", "us = nan is not the time of a run"),
     "rate": (",11.24,", ",13.97,", "ROW003", "tflops = 13.97, sizes and time say 11.24"),

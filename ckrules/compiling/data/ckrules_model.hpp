@@ -221,17 +221,24 @@ inline void features(const ckrules_speed& s, const Work& w, double (&to)[CKRULES
     const int held[]   = {1, 2, 4, 8};
     for(int i = 0; i < 4; ++i)
         to[OF_TAIL_1 + i] = each / (std::ceil(each / held[i]) * held[i]);
-    const auto share = [&](double step, double wait) {
-        return l.loops(step * s.slower, wait) / s.clock_mhz / total;
+    const auto share = [&](auto step, double wait) {
+        const double loops =
+            l.rounds([&](double held) { return l.loop(held, step(held) * s.slower, wait); });
+        return loops / s.clock_mhz / total;
     };
-    to[OF_SHARE_OF_MATRIX_RATE]  = share(s.matrix / l.shared, 0.0);
-    to[OF_SHARE_OF_VECTOR_UNITS] = share(s.vector / l.shared, 0.0);
-    to[OF_SHARE_OF_LDS]          = share(s.lds, 0.0);
-    to[OF_SHARE_OF_L2]           = share(s.l2, 0.0);
-    to[OF_SHARE_OF_LOADS]        = share(s.loads, 0.0);
-    to[OF_SHARE_OF_LATENCY]      = share(0.0, s.wait);
+    const auto shared = [&](double unit) {
+        return share([&](double held) { return l.beside(unit, held); }, 0.0);
+    };
+    const auto each_own = [&](double step) { return share([&](double) { return step; }, 0.0); };
+    to[OF_SHARE_OF_MATRIX_RATE]  = shared(s.matrix);
+    to[OF_SHARE_OF_VECTOR_UNITS] = shared(s.vector);
+    to[OF_SHARE_OF_LDS]          = each_own(s.lds);
+    to[OF_SHARE_OF_L2]           = each_own(s.l2);
+    to[OF_SHARE_OF_LOADS]        = each_own(s.loads);
+    to[OF_SHARE_OF_LATENCY]      = share([](double) { return 0.0; }, s.wait);
     to[OF_SHARE_OF_MEMORY]       = w.bytes / s.memory / total;
-    to[OF_SHARE_OF_START_AND_END] = l.ends() / s.clock_mhz / total;
+    to[OF_SHARE_OF_START_AND_END] =
+        l.rounds([&](double held) { return l.ends(held); }) / s.clock_mhz / total;
 }
 
 /* The values of the numbers that a part of a model names. */

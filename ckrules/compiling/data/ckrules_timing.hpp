@@ -185,7 +185,6 @@ struct Launch
     const ckrules_speed& s;
     const Work& w;
     double blocks_m, blocks_n, blocks, steps;
-    double shared; /* by how many blocks matrix units are kept busy where one cannot */
     double full, rest;
 
     Launch(const ckrules_speed& speed, const Work& todo) : s(speed), w(todo)
@@ -195,11 +194,22 @@ struct Launch
         blocks   = blocks_m * blocks_n * w.count;
         steps    = std::ceil(w.k / s.tile_k);
 
-        const double beside = std::min(s.resident, std::ceil(blocks / s.units));
-        shared              = std::min(s.idle, std::max(beside, 1.0));
-
         full = std::floor(blocks / (s.units * s.resident));
         rest = std::ceil((blocks - full * s.units * s.resident) / s.units);
+    }
+
+    /* What a unit takes of a block's step where a compute unit has so many: what fewer waves than
+       SIMDs leave idle, other blocks may use. */
+    double beside(double unit, double held) const
+    {
+        return unit / std::min(s.idle, std::max(held, 1.0));
+    }
+
+    /* Clocks of one block's step there. */
+    double step(double held) const
+    {
+        const double units = beside(std::max(s.matrix, s.vector), held);
+        return std::max(std::max(units, s.lds), std::max(s.l2, s.loads)) * s.slower;
     }
 
     /* Clocks of one round's loops, of so many blocks on each compute unit. */
@@ -210,6 +220,9 @@ struct Launch
         return steps * std::max(held * step + own, wait);
     }
 
+    /* What comes before and after one round's loops. */
+    double ends(double held) const { return s.first + held * s.last; }
+
     /* Clocks of all rounds, from those of one. */
     template <typename Each>
     double rounds(Each each) const
@@ -217,33 +230,23 @@ struct Launch
         return full * each(s.resident) + (rest > 0.0 ? each(rest) : 0.0);
     }
 
-    /* Of all rounds. */
-    double loops(double step, double wait) const
+    /* From the first load to the last store; no block is faster beside others. */
+    double busy() const
     {
-        return rounds([&](double held) { return loop(held, step, wait); });
-    }
-
-    /* What comes before and after them. */
-    double ends() const
-    {
-        return rounds([&](double held) { return s.first + held * s.last; });
-    }
-
-    /* From the first load to the last store. */
-    double busy(double step) const
-    {
+        const double alone = loop(1.0, step(1.0), s.wait);
         if(s.staggered == 0.0)
-            return loops(step, s.wait) + ends();
-        const double alone = loop(1.0, step, s.wait) + s.first + s.last;
-        return rounds([&](double held) { return std::max(held * (steps * step + s.last), alone); }) +
-               s.first + s.last;
+            return rounds([&](double held) {
+                return std::max(loop(held, step(held), s.wait), alone) + ends(held);
+            });
+        return rounds([&](double held) {
+                   return std::max(held * (steps * step(held) + s.last), alone + ends(1.0));
+               }) +
+               ends(1.0);
     }
 
     double microseconds() const
     {
-        const double units = std::max(s.matrix, s.vector) / shared;
-        const double step  = std::max(std::max(units, s.lds), std::max(s.l2, s.loads)) * s.slower;
-        return s.launch + std::max(busy(step) / s.clock_mhz, w.bytes / s.memory);
+        return s.launch + std::max(busy() / s.clock_mhz, w.bytes / s.memory);
     }
 };
 

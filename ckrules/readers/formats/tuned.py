@@ -203,12 +203,12 @@ class _Rows:
         others.
         """
         table = self._table
-        words = {c: row.word(c) for c in table.product if row.word(c).isdigit()}
+        words = {c: row.word(c) for c in table.product if row.word(c).isdecimal()}
         sizes = {c: int(word) for c, word in words.items() if len(word) < 16}
         if len(sizes) < len(table.product):
             return {}
         split = row.word(table.split)
-        return {**sizes, "k_batch": 1 << int(split) if split.isdigit() and len(split) < 3 else 1}
+        return {**sizes, "k_batch": 1 << int(split) if split.isdecimal() and len(split) < 3 else 1}
 
     def _library(self, word: str, said: str) -> OtherLibrary:
         """The other library that a name is of: as its column says, else by the name."""

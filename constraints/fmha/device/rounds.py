@@ -89,20 +89,21 @@ class AttentionRounds(BlockRounds, ABC):
     def tensor_bytes(self) -> Floats:
         """Bytes of all tensors, each moved once."""
 
-    def slowest(self) -> Floats:
+    def slowest(self, held: Floats | float) -> Floats:
         """What waves do one after the other, or what is under way beside it.
 
         A wave that is alone on its SIMD hides nothing behind the longest part of its step.
         """
-        turns = np.stack([self.steps_by[n] for n in ("matrix rate", "vector units", "LDS")])
+        parts = self.step_bounds(held)
+        turns = np.stack([parts[n] for n in ("matrix rate", "vector units", "LDS")])
         longest = turns.max(axis=0)
-        waves = np.maximum(self._at_once() * self.k.waves / speeds_of(self.gpu).simds, 1)
+        waves = np.maximum(held * self.k.waves / speeds_of(self.gpu).simds, 1)
         busy = longest + (turns.sum(axis=0) - longest) / waves
-        return np.asarray(np.maximum.reduce([busy, self.steps_by["L2"], self.steps_by["loads"]]))
+        return np.asarray(np.maximum.reduce([busy, parts["L2"], parts["loads"]]))
 
     def busy(self) -> Floats:
         """Clocks of all rounds, and no less than those of the longest block."""
-        alone = self.longest * np.maximum(self.step, self.t.wait) + self.ends(1.0)
+        alone = self.longest * np.maximum(self.step(1.0), self.t.wait) + self.ends(1.0)
         return np.maximum(super().busy(), alone)
 
     def useful(self) -> Floats:

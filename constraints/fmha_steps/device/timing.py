@@ -182,7 +182,9 @@ def _append(k: KernelTerms, p: AttentionProblem) -> _Work:
     element, turned = ELEMENT_BYTES[k.only("dtype")], 1 - k.equal("rope", "no")
     queries, new = sum(p.rows_of("q")) * p.heads, p.batch * p.appended_rows * p.heads_k
     moved = (new * (p.hdim + p.hdim_v) + turned * queries * p.hdim) * element
-    blocks = np.maximum(np.ceil(p.seqlen_q / k.tile_s), np.ceil(p.appended_rows / k.tile_sk))
+    # a block without rows of Q embeds none
+    own = np.where(k.tile_s > 0, np.ceil(p.seqlen_q / np.maximum(k.tile_s, 1)), 1)
+    blocks = np.maximum(own, np.ceil(p.appended_rows / k.tile_sk))
     done = (new + queries) * p.hdim * 3 * turned
     return _Work(
         k.tile_s, blocks * p.heads * p.batch, np.ones_like(moved), moved, moved, 16 / element,

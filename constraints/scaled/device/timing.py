@@ -50,7 +50,8 @@ class ScaledTiming(TimingWithScales):
         if isinstance(problem, ExpertProduct):
             p, rows = problem, problem.m * problem.topk
             met = min(p.experts, rows)
-            problem = MatrixProduct(math.ceil(rows / met), p.n, p.k, p.k_batch, met)
+            whole = MatrixProduct(math.ceil(rows / met), p.n, p.k, p.k_batch, met)
+            return super().work(kernels, whole)._replace(m=rows / met, flops=float(p.flops))
         return super().work(kernels, problem)
 
     def fitted(self, kernels: Mapping[str, Any], gpu: Gpu) -> bool:

@@ -8,7 +8,7 @@ where blocks are staggered. The whole takes no less than the memory needs for th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ckrules.arch.performance import GpuProduct
     from ckrules.constraints.tile_gemm.device.terms import Constants, Terms
     from ckrules.kernels.timing import Floats
+
+    Held = Floats | float
 
 
 class BlockRounds:
@@ -42,25 +44,31 @@ class BlockRounds:
         self.t, self.blocks, self.steps, self.moved = t, blocks, steps, moved
         self.product, self.c, self.clock = product, c, float(product.clock_mhz)
         # C++ has the same (``ckrules_timing.hpp``).
-        self.steps_by = self.step_bounds()
-        self.step = self.slowest() * t.slower
         self.total = c.launch + np.maximum(self.busy() / self.clock, moved)
 
-    def step_bounds(self) -> dict[str, Floats]:
-        """Clocks of one block's step by what could limit it, the compute unit being its own."""
-        t = self.t
-        # What fewer waves than SIMDs leave idle, other blocks of the compute unit may use.
-        shared = np.minimum(t.idle, np.maximum(self._at_once(), 1))
+    def step_bounds(self, held: Held) -> dict[str, Floats]:
+        """Clocks that one of so many blocks of a compute unit adds to their step, by its parts."""
+        t, shared = self.t, self._shared(held)
         found = {"matrix rate": t.matrix / shared, "LDS": t.lds, "L2": t.l2, "loads": t.loads}
         return {**found, "vector units": t.vector / shared} if t.vector.any() else found
 
-    def slowest(self) -> Floats:
+    def slowest(self, held: Held) -> Floats:
         """Clocks of one block's step: what is done in it is done at the same time."""
-        return np.asarray(np.maximum.reduce(list(self.steps_by.values())))
+        units, others = self._longest
+        return np.maximum(units / self._shared(held), others)
 
-    def _at_once(self) -> Floats:
-        each = np.ceil(self.blocks / self.product.compute_units)
-        return np.asarray(np.minimum(self.t.resident, each))
+    @cached_property
+    def _longest(self) -> tuple[Floats, Floats]:
+        t = self.t
+        return np.maximum(t.matrix, t.vector), np.maximum(np.maximum(t.lds, t.l2), t.loads)
+
+    def _shared(self, held: Held) -> Floats:
+        # What fewer waves than SIMDs leave idle, other blocks of the compute unit may use.
+        return np.minimum(self.t.idle, np.maximum(held, 1))
+
+    def step(self, held: Held) -> Floats:
+        """Clocks of one block's step where a compute unit has so many."""
+        return self.slowest(held) * self.t.slower
 
     def rounds(self, each: Callable[[Floats], Floats]) -> Floats:
         """Clocks of all rounds, from those of one with so many blocks on a compute unit."""
@@ -69,31 +77,39 @@ class BlockRounds:
         rest = np.ceil((self.blocks - full * units * resident) / units)
         return np.asarray(full * each(resident) + np.where(rest > 0, each(rest), 0.0))
 
-    def loop(self, held: Floats | float, step: Floats, wait: Floats) -> Floats:
+    def loop(self, held: Held, step: Floats, wait: Floats) -> Floats:
         """Clocks of one round's loops."""
         # Blocks that share a compute unit hide each other's latency.
         own = np.where(self.t.overlaps > 0, 0.0, wait / np.maximum(held, 1))
         return np.asarray(self.steps * np.maximum(held * step + own, wait))
 
-    def ends(self, held: Floats | float) -> Floats:
+    def ends(self, held: Held) -> Floats:
         """Clocks before and after one round's loops."""
         return np.asarray(self.t.first + held * self.t.last)
 
     def busy(self) -> Floats:
-        """Clocks from the first load to the last store."""
-        step, wait, last = self.step, self.t.wait, self.t.last
+        """Clocks from the first load to the last store; no block is faster beside others."""
+        wait, last = self.t.wait, self.t.last
+        alone = self.loop(1.0, self.step(1.0), wait)
         if not self.c.staggered:
-            return self.rounds(lambda held: self.loop(held, step, wait) + self.ends(held))
-        alone = self.loop(1.0, step, wait) + self.ends(1.0)
-        shared = self.rounds(lambda held: np.maximum(held * (self.steps * step + last), alone))
+            return self.rounds(
+                lambda held: (
+                    np.maximum(self.loop(held, self.step(held), wait), alone) + self.ends(held)
+                )
+            )
+        alone += self.ends(1.0)
+        shared = self.rounds(
+            lambda held: np.maximum(held * (self.steps * self.step(held) + last), alone)
+        )
         return shared + self.ends(1.0)
 
     @cached_property
     def limits(self) -> dict[str, Floats]:
         """Microseconds by what could limit a kernel."""
-        t, zero = self.t, np.zeros_like(self.step)
-        found = {name: self._loops(value * t.slower, zero) for name, value in self.steps_by.items()}
-        found["latency"] = self._loops(zero, t.wait)
+        zero = np.zeros_like(self.total)
+        names = self.step_bounds(1.0)
+        found = {name: self._loops(partial(self._part, name), zero) for name in names}
+        found["latency"] = self._loops(lambda held: zero, self.t.wait)
         found["memory"] = self.moved
         found["start and end"] = self.rounds(self.ends) / self.clock
         return found
@@ -102,8 +118,11 @@ class BlockRounds:
         """See `ckrules.kernels.timing.Explained.bounds`."""
         return self.limits
 
-    def _loops(self, step: Floats, wait: Floats) -> Floats:
-        return self.rounds(lambda held: self.loop(held, step, wait)) / self.clock
+    def _part(self, name: str, held: Held) -> Floats:
+        return np.asarray(self.step_bounds(held)[name] * self.t.slower)
+
+    def _loops(self, step: Callable[[Held], Floats], wait: Floats) -> Floats:
+        return self.rounds(lambda held: self.loop(held, step(held), wait)) / self.clock
 
     def figures_of(self, flops: float, useful: Floats, peak: float) -> dict[str, Floats]:
         """What `rank --explain` prints.
