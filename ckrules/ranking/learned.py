@@ -79,7 +79,7 @@ class TimeModel:
     carried: Sequence[Ensemble]
     level: Sequence[Ensemble]
     _tables: dict[tuple[str, str], tuple[KernelTable, KernelTable]] = field(
-        default_factory=dict, compare=False
+        default_factory=dict, init=False, compare=False
     )
 
     def why_not(self, table: KernelTable) -> str | None:
@@ -126,11 +126,13 @@ class TimeModel:
         for name, known in self._table(table)[1].columns.items():
             column, have = table.columns[name], known.used()
             if name in RANGES:
-                inside &= np.asarray([min(have) <= v <= max(have) for v in column.values])[
-                    column.codes
-                ]
+                low, high = min(have), max(have)
+                like = [low <= v <= high for v in column.values]
             elif name in names:
-                inside &= np.asarray([v in have for v in column.values])[column.codes]
+                like = [v in have for v in column.values]
+            else:
+                continue
+            inside &= np.asarray(like)[column.codes]
         return inside
 
     def predict(self, table: KernelTable, problem: Any, estimate: Estimate) -> TimePrediction:
