@@ -16,14 +16,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Words of the command line (default: those of the process).
     """
     try:
-        from ckrules.cli.interrupts import Interrupts
+        from ckrules.cli.interrupts import Interrupts, request_behind
 
-        with Interrupts():
-            from ckrules.cli.group import cli
+        try:
+            with Interrupts():
+                from ckrules.cli.group import cli
 
-            return cli.run(arguments)
-    except KeyboardInterrupt as error:  # while the modules are still being imported
-        return 128 + getattr(error, "number", 2)
+                return cli.run(arguments)
+        except BaseException as error:  # while the modules are still being imported
+            if asked := request_behind(error):
+                return 128 + asked.number
+            raise
+    except KeyboardInterrupt:  # before anything handles signals
+        return 130
 
 
 def gpu_helper() -> int:

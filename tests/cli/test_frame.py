@@ -304,23 +304,28 @@ def test_a_request_to_end_is_obeyed_once(text: str, number: signal.Signals) -> N
 
 
 IN_A_CLASS = """
-import os, signal
-from ckrules.cli import group, main
+import os, signal, sys
+from ckrules.cli import main
 class Asking:
     def __set_name__(self, *_):
         os.kill(os.getpid(), signal.{signal})
         for _ in range(10_000): pass
-def invoke(*_):
-    class Made: part = Asking()
-group.cli.invoke = invoke
+class Finder:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            class Made: part = Asking()
+sys.meta_path.insert(0, Finder())
 raise SystemExit(main(["archs"]))
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_request_to_end_is_obeyed_while_a_class_is_made(number: signal.Signals) -> None:
+@pytest.mark.parametrize("module", ["ckrules.cli.group", "ckrules.cli.commands.archs"])
+def test_a_request_to_end_is_obeyed_while_a_class_is_made(
+    module: str, number: signal.Signals
+) -> None:
     """Python 3.11 turns it into a RuntimeError there, as in any import of cached properties."""
-    program = IN_A_CLASS.format(signal=number.name)
+    program = IN_A_CLASS.format(signal=number.name, module=module)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stderr, done.returncode) == ("", 128 + number)
 
