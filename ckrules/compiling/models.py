@@ -101,16 +101,14 @@ class Models:
 
     def _speaking(self, told: str, model: TimeModel, table: KernelTable) -> str:
         """The ensembles that speak of a kernel, and how many they are."""
-        if model.known(table)[0]:
-            part, ensembles = f"{told}_relative", model.relative
-        elif model.carries(table)[0]:
-            part, ensembles = f"{told}_carried", model.carried
-        else:
-            return "nullptr, 0"
-        if part not in self._parts:
-            self._parts.add(part)
-            self.texts += _trees(part, ensembles)
-        return f"{part}, {len(ensembles)}"
+        for name, which in model.speaking(table).items():
+            if which[0]:
+                part, ensembles = f"{told}_{name}", getattr(model, name)
+                if part not in self._parts:
+                    self._parts.add(part)
+                    self.texts += _trees(part, ensembles)
+                return f"{part}, {len(ensembles)}"
+        return "nullptr, 0"
 
     def _told(self, model: TimeModel, table: KernelTable) -> str | None:
         """The name of a model's definition, which is made when it is first needed."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,15 @@ class TimePrediction:
     high: Floats
 
 
+class _Tables(NamedTuple):
+    """A model's kernels for one product: those of reference, and all that were measured."""
+
+    reference: KernelTable
+    every: KernelTable
+    rows: set[tuple[Any, ...]]
+    """The values of ``every``."""
+
+
 @dataclass(frozen=True)
 class TimeModel:
     """A model of the times of one variant and dtype on one GPU.
@@ -78,9 +87,7 @@ class TimeModel:
     relative: Sequence[Ensemble]
     carried: Sequence[Ensemble]
     level: Sequence[Ensemble]
-    _tables: dict[tuple[str, str], tuple[KernelTable, KernelTable]] = field(
-        default_factory=dict, init=False, compare=False
-    )
+    _tables: dict[tuple[str, str], _Tables] = field(default_factory=dict, init=False, compare=False)
 
     def why_not(self, table: KernelTable) -> str | None:
         """Why it says nothing of these kernels; None: it does."""
@@ -109,21 +116,25 @@ class TimeModel:
     def known(self, table: KernelTable) -> NDArray[np.bool_]:
         """Which kernels were measured, or differ from one that was in nothing that counts."""
         found = self.measured(table)
-        known = self._table(table)[1].columns
-        kernels = set(zip(*(c.rows() for c in known.values()), strict=True))
-        columns = [table.columns[n] for n in known]
+        own = self._of(table)
+        columns = [table.columns[n] for n in own.every.columns]
         codes = np.stack([c.codes[found] for c in columns], axis=1)
         different, place = np.unique(codes, axis=0, return_inverse=True)
         said = [
-            tuple(c.values[i] for c, i in zip(columns, row, strict=True)) in kernels
+            tuple(c.values[i] for c, i in zip(columns, row, strict=True)) in own.rows
             for row in different
         ]
         found[found] = np.asarray(said, dtype=np.bool_)[place.ravel()]
         return found
 
+    def speaking(self, table: KernelTable) -> Mapping[str, NDArray[np.bool_]]:
+        """By the names of the ensembles for kernels, which kernels each speaks of."""
+        known = self.known(table)
+        return {"relative": known, "carried": self.carries(table) & ~known}
+
     def _like(self, table: KernelTable, names: Sequence[str]) -> NDArray[np.bool_]:
         inside = np.ones(len(table), dtype=np.bool_)
-        for name, known in self._table(table)[1].columns.items():
+        for name, known in self._of(table).every.columns.items():
             column, have = table.columns[name], known.used()
             if name in RANGES:
                 low, high = min(have), max(have)
@@ -143,21 +154,18 @@ class TimeModel:
         """
         base = self.base(table, problem)
         errors = self.card["errors"]
-        known = self.known(table)
         relative = np.log2(estimate.microseconds) - base
         error = np.full(len(table), errors["outside"])
-        x = matrix(estimate, base, self.features, self.situation)
-        for which, forests, name in (
-            (known, self._relative, "relative"),
-            (self.carries(table) & ~known, self._carried, "carried"),
-        ):
-            if which.any():
-                parts = np.stack([f.predict(x[which]) for f in forests])
+        speaking = {name: which for name, which in self.speaking(table).items() if which.any()}
+        if speaking:
+            x = matrix(estimate, base, self.features, self.situation)
+            for name, which in speaking.items():
+                parts = np.stack([f.predict(x[which]) for f in self._forests[name]])
                 relative[which] += parts.mean(axis=0)
                 error[which] = np.hypot(parts.std(axis=0), errors[name])
         error[~self.measured(table)] = errors["outside"]
         s = np.asarray([[estimate.situation[n] for n in self.situation]])
-        levels = np.asarray([f.predict(s)[0] for f in self._level])
+        levels = np.asarray([f.predict(s)[0] for f in self._forests["level"]])
         level = base + levels.mean()
         error = np.hypot(error, errors["level"])
         middle = level + relative
@@ -165,34 +173,28 @@ class TimeModel:
 
     def base(self, table: KernelTable, problem: Any) -> float:
         """The estimate of the reference kernels: the mean of its logarithms to base 2."""
-        estimate = self._table(table)[0].estimate(problem)
+        estimate = self._of(table).reference.estimate(problem)
         found = float(np.log2(estimate.microseconds).mean())
         if not np.isfinite(found):
             raise UsageError(f"the model's reference kernels have no estimated time on {problem}")
         return found
 
-    def _table(self, table: KernelTable) -> tuple[KernelTable, KernelTable]:
-        """The kernels of reference, and all that were measured, for the product of others."""
+    def _of(self, table: KernelTable) -> _Tables:
+        """The model's kernels for the product of others."""
         key = (table.gpu.name, table.product.name)
         if key not in self._tables:
             reference, every = (
                 KernelTable.of_points(points, table.books, table.product.name)
                 for points in (self.kernels[: self.reference], self.kernels)
             )
-            self._tables[key] = reference, every
+            rows = set(zip(*(c.rows() for c in every.columns.values()), strict=True))
+            self._tables[key] = _Tables(reference, every, rows)
         return self._tables[key]
 
     @cached_property
-    def _relative(self) -> list[Forest]:
-        return [Forest(e) for e in self.relative]
-
-    @cached_property
-    def _carried(self) -> list[Forest]:
-        return [Forest(e) for e in self.carried]
-
-    @cached_property
-    def _level(self) -> list[Forest]:
-        return [Forest(e) for e in self.level]
+    def _forests(self) -> Mapping[str, Sequence[Forest]]:
+        parts = {"relative": self.relative, "carried": self.carried, "level": self.level}
+        return {name: [Forest(e) for e in ensembles] for name, ensembles in parts.items()}
 
 
 def matrix(
